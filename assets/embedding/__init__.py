@@ -1,0 +1,1 @@
+"""Embedded strings, the Lance table of vectors, and the search files of a snapshot."""
