@@ -33,11 +33,9 @@ def clip(text: str, budget: int) -> str:
     folded = " ".join(text.split())
     if weight(folded) <= budget:
         return folded
-    used = 0
-    for end, char in enumerate(folded):
-        used += 1 if char.isascii() else 3
-        if used > budget:
-            break
+    end = used = 0
+    while (used := used + weight(folded[end])) <= budget:
+        end += 1
     head = folded[:end]
     if folded[end] != " " and " " in head:
         head = head[: head.rindex(" ")]
