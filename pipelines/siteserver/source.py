@@ -66,7 +66,7 @@ class DirectorySource:
         return tuple(self._roots)
 
     def lookup(self, version: str, target: str) -> Resource | Redirect | None:
-        """Return the file, the redirect to the directory, or None. Raises KeyError on ``version``."""
+        """Return the file, a redirect, or None. Raises KeyError for an unknown version."""
         root = self._roots[version]
         path, _, query = target.partition("?")
         relative = unquote(path).lstrip("/")
@@ -83,7 +83,8 @@ class DirectorySource:
         if not file.suffix and page.is_file():
             return _read(root, page)
         if (file / "index.html").is_file():
-            return Redirect(f"{path}/" + (f"?{query}" if query else ""), 301)
+            # One leading slash: "//name/" would send the client to another host.
+            return Redirect(f"/{path.lstrip('/')}/" + (f"?{query}" if query else ""), 301)
         return None
 
 
