@@ -8,6 +8,10 @@ from pathlib import Path
 MANIFEST = "manifest.json"
 VECTORS = "vectors.lance"
 SEARCH = "search"
+# Present in a directory while it is being built or moved; a finished snapshot has none.
+CANDIDATE = "candidate.json"
+# Notes of the steps of one build; gone when the candidate is published or held.
+BUILD = ".build"
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,16 @@ class SitePaths:
     def results(self) -> Path:
         """Return the directory of evaluation results."""
         return self.home / "results"
+
+    @property
+    def answers(self) -> Path:
+        """Return the directory of remembered answers."""
+        return self.home / "answers"
+
+    @property
+    def pins(self) -> Path:
+        """Return the file that names the snapshots retention must keep."""
+        return self.home / "pins.json"
 
     @property
     def latest(self) -> Path:

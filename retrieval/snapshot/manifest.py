@@ -15,12 +15,16 @@ class _Model(BaseModel):
 
 
 class TableEntry(_Model):
-    """One table file: rows, sha256 of the file, content data version, code and schema version."""
+    """One table file: rows, sha256 of the file, content data version, code and schema version.
+
+    ``data_version`` hashes the content without the history columns, ``content_hash`` with them.
+    """
 
     file: str
     rows: int
     sha256: str
     data_version: str
+    content_hash: str
     code_version: str
     schema_fingerprint: str
 

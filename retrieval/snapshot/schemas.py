@@ -79,7 +79,7 @@ def enforce(name: str, data: pa.Table) -> pa.Table:
     for column in table.columns:
         try:
             values = data[column.name].cast(column.type)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        except pa.ArrowException as error:
             raise SchemaError(f"Table {name}, column {column.name}: {error}") from error
         if not column.nullable and values.null_count:
             raise SchemaError(f"Table {name}, column {column.name}: {values.null_count} nulls.")
