@@ -1,0 +1,52 @@
+"""Does a span hold the kind of thing that is asked for? Patterns, one per kind."""
+
+from __future__ import annotations
+
+import re
+
+from retrieval.modes import question as q
+
+_MONTHS = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_DAYS = r"(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?s?"
+
+_PATTERNS: dict[str, re.Pattern[str]] = {
+    q.EMAIL: re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+"),
+    q.PHONE: re.compile(r"(?:\+\d{1,3}[ .-]?)?(?:\(\d{2,4}\)|\d{2,4})[ .-]\d{3,4}[ .-]?\d{2,4}"),
+    q.URL: re.compile(r"https?://\S+|\bwww\.\S+|\b[\w-]+\.(?:edu|org|com|net|gov)\b", re.I),
+    q.MONEY: re.compile(r"[$€£¥]\s?\d|\b\d[\d,.]*\s?(?:dollars?|euros?|USD|EUR|GBP|HKD|pounds?)\b"),
+    q.TIME: re.compile(
+        rf"\b\d{{1,2}}[:.]\d{{2}}\b|\b\d{{1,2}}\s?[ap]\.?m\b|\bnoon\b|\bmidnight\b|\b{_DAYS}\b", re.I
+    ),
+    q.DATE: re.compile(
+        rf"\b{_MONTHS}\.?\s+\d{{1,4}}\b|\b\d{{1,2}}\.?\s+{_MONTHS}\b|\b(?:1[6-9]|20)\d{{2}}\b"
+        rf"|\b\d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?\b|\b{_DAYS}\b|\b(?:fall|winter|spring|summer|autumn)\b",
+        re.I,
+    ),
+    q.NUMBER: re.compile(
+        r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|twice|"
+        r"half|dozen|hundred|thousand)\b",
+        re.I,
+    ),
+    q.PERSON: re.compile(
+        r"\b(?:[A-Z][\w'’.-]+\s+){1,3}[A-Z][\w'’-]+\b|\b[A-Z][\w'’-]+,\s+[A-Z][\w.]+"
+    ),
+    q.PLACE: re.compile(
+        r"\b(?:room|building|hall|floor|street|st\.|avenue|ave|road|campus|cent(?:er|re)|library|"
+        r"tower|wing|suite|plaza|house|block)\b|\b[A-Z]{1,4}[- ]?\d{2,4}\b",
+        re.I,
+    ),
+    q.REASON: re.compile(
+        r"\b(?:because|since|therefore|so that|in order to|must|should|can|may|submit|apply|"
+        r"contact|request|use|click|select|complete)\b",
+        re.I,
+    ),
+}
+
+
+def has_expected(kind: str, text: str) -> bool | None:
+    """Return whether ``text`` holds a thing of ``kind``; None when the kind has no pattern."""
+    pattern = _PATTERNS.get(kind)
+    return None if pattern is None else bool(pattern.search(text))

@@ -1,0 +1,179 @@
+"""Quotable spans of a block: sentences, list items, table rows, definition lines.
+
+A span is a slice of the block's text, so its quote is verbatim by construction. What a reader needs
+beside it (a table's header cells, a list's lead) is ``header`` and never part of the quote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+SpanKind = Literal["sentence", "row", "item", "definition", "code"]
+
+# A full stop after one of these, or after a single letter, does not end a sentence.
+_ABBREVIATIONS = frozenset(
+    """dr mr mrs ms prof st no vs etc e.g i.e jr sr inc ltd co dept univ approx fig sec ch vol pp p
+    u.s u.k ph.d m.a b.a b.s m.s a.m p.m jan feb mar apr jun jul aug sep sept oct nov dec mon tue
+    wed thu fri sat sun tel ext rm bldg ave blvd min max hrs""".split()
+)
+_END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s+[\"'“‘(\[]?[A-Z0-9])")
+_LAST_WORD = re.compile(r"([\w.]+)$")
+# A line that names what the next line says: "Phone:", "Office hours:".
+_LABEL_WORDS = 8
+
+
+@dataclass(frozen=True)
+class Span:
+    """``text[start:end]`` of a block, without surrounding whitespace."""
+
+    start: int
+    end: int
+    kind: SpanKind
+    quote: str
+    header: str | None = None
+
+    @property
+    def words(self) -> int:
+        """Return the number of whitespace-separated words of the quote."""
+        return len(self.quote.split())
+
+    @property
+    def read(self) -> str:
+        """Return the quote as it is read: cells named by their header cells, one line."""
+        if self.kind != "row":
+            return " ".join(self.quote.split())
+        cells = [" ".join(cell.split()) for cell in self.quote.split("\t")]
+        heads = [" ".join(h.split()) for h in self.header.split("\t")] if self.header else []
+        if len(heads) == len(cells):
+            named = [f"{h}: {c}" if h and h != c else c for h, c in zip(heads, cells, strict=True)]
+            return "; ".join(part for part in named if part)
+        return " | ".join(cell for cell in cells if cell)
+
+
+def spans(text: str, kind: str, context: str | None, max_words: int) -> list[Span]:
+    """Split the ``text`` of a block of ``kind`` into spans of at most ``max_words`` words.
+
+    ``context`` is the repeated header or lead of a split part. Order is document order; spans do
+    not overlap and leave out only whitespace, empty lines and a table's header row.
+    """
+    if kind == "table":
+        found = list(_rows(text, context))
+    elif kind == "code":
+        found = [_span(text, start, end, "code") for start, end in _lines(text)]
+    elif kind == "definitions":
+        found = list(_definitions(text, context))
+    elif kind == "list":
+        found = [_span(text, s, e, "item", context) for s, e in _labelled_lines(text)]
+    else:
+        found = [
+            _span(text, s, e, "sentence")
+            for start, end in _labelled_lines(text)
+            for s, e in _sentences(text, start, end)
+        ]
+    return [part for span in found for part in _bounded(text, span, max_words)]
+
+
+def _span(
+    text: str, start: int, end: int, kind: SpanKind, header: str | None = None
+) -> Span:
+    raw = text[start:end]
+    start += len(raw) - len(raw.lstrip())
+    quote = raw.strip()
+    return Span(start, start + len(quote), kind, quote, header)
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for line in text.splitlines(keepends=True):
+        if line.strip():
+            yield start, start + len(line)
+        start += len(line)
+
+
+def _labelled_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield lines, a line that ends in a colon together with the next one."""
+    held: int | None = None
+    for start, end in _lines(text):
+        line = text[start:end].strip()
+        if line.endswith(":") and len(line.split()) <= _LABEL_WORDS and held is None:
+            held = start
+            held_end = end
+            continue
+        yield (start if held is None else held), end
+        held = None
+    if held is not None:
+        yield held, held_end
+
+
+def _definitions(text: str, lead: str | None) -> Iterator[Span]:
+    """Yield term and definition together: a short line opens an entry that longer ones fill.
+
+    The parser ends terms and definitions in a newline and does not mark which is which; entries
+    alternate in practice, so lines are paired unless a line already holds "label: value".
+    """
+    held: tuple[int, int] | None = None
+    for start, end in _lines(text):
+        line = text[start:end].strip()
+        whole = bool(re.match(r"[^:]{1,60}:\s+\S", line))
+        if held is None and not whole and len(line.split()) <= 2 * _LABEL_WORDS:
+            held = (start, end)
+        elif held is not None:
+            yield _span(text, held[0], end, "definition", lead)
+            held = None
+        else:
+            yield _span(text, start, end, "definition", lead)
+    if held is not None:
+        yield _span(text, *held, "definition", lead)
+
+
+def _rows(text: str, context: str | None) -> Iterator[Span]:
+    lines = list(_lines(text))
+    header = context.strip("\n") if context else None
+    if header is None and len(lines) > 1 and _is_header(text[slice(*lines[0])]):
+        header = text[slice(*lines[0])].strip("\n")
+        lines = lines[1:]
+    if header is not None:
+        header = header.rstrip("\t")
+    for start, end in lines:
+        yield _span(text, start, end, "row", header)
+
+
+def _is_header(line: str) -> bool:
+    cells = [cell.strip() for cell in line.strip("\n").split("\t") if cell.strip()]
+    return len(cells) > 1 and not any(c.isdigit() or c == "@" for cell in cells for c in cell)
+
+
+def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    at = start
+    for match in _END.finditer(text, start, end):
+        before = _LAST_WORD.search(text, at, match.start())
+        word = before.group().lower().strip(".") if before else ""
+        if match.group().startswith(".") and (word in _ABBREVIATIONS or len(word) == 1):
+            continue
+        yield at, match.end()
+        at = match.end()
+    if text[at:end].strip():
+        yield at, end
+
+
+def _bounded(text: str, span: Span, max_words: int) -> Iterator[Span]:
+    """Cut a span that is too long at sentence ends, then at words."""
+    if span.words <= max_words:
+        yield span
+        return
+    pieces = list(_sentences(text, span.start, span.end))
+    if len(pieces) > 1:
+        for start, end in pieces:
+            piece = _span(text, start, end, span.kind if span.kind != "row" else "item", span.header)
+            yield from _bounded(text, piece, max_words)
+        return
+    words = list(re.finditer(r"\S+", span.quote))
+    for first in range(0, len(words), max_words):
+        last = words[min(first + max_words, len(words)) - 1]
+        kind: SpanKind = "item" if span.kind == "row" else span.kind
+        yield _span(
+            text, span.start + words[first].start(), span.start + last.end(), kind, span.header
+        )
