@@ -1,0 +1,1 @@
+"""The embedded demo site: an invented university, in two versions, with gold questions."""
