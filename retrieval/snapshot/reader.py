@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import re
 from collections.abc import Sequence
@@ -151,7 +152,7 @@ class SiteStore:
             f"Site '{self.paths.site}' has no snapshot '{snapshot_id}'.", self._existing()
         )
 
-    def list(self) -> list[Manifest]:
+    def list(self) -> builtins.list[Manifest]:
         """Return the manifests of the published snapshots, oldest first."""
         return [open_dir(self.paths.snapshots / i).manifest for i in published_ids(self.paths)]
 
@@ -278,14 +279,14 @@ def published_ids(paths: SitePaths) -> list[str]:
     """
     return [
         name
-        for name in _directories(paths.snapshots)
+        for name in directories(paths.snapshots)
         if not (paths.snapshots / name / CANDIDATE).exists() or name == latest_id(paths)
     ]
 
 
 def held_ids(paths: SitePaths) -> list[str]:
     """Return the ids of the held candidates, oldest first."""
-    return _directories(paths.held)
+    return directories(paths.held)
 
 
 def verify(snapshot: Snapshot) -> list[str]:
@@ -318,7 +319,8 @@ def _check_columns(name: str, columns: Sequence[str] | None) -> None:
         )
 
 
-def _directories(path: Path) -> list[str]:
+def directories(path: Path) -> list[str]:
+    """Return the names of the directories in ``path``, sorted; hidden ones are left out."""
     if not path.is_dir():
         return []
     return sorted(e.name for e in path.iterdir() if e.is_dir() and not e.name.startswith("."))
@@ -345,7 +347,7 @@ def _some(ids: Sequence[str]) -> str:
 
 
 def _pointer_remedy(paths: SitePaths) -> str:
-    known = [n for n in _directories(paths.snapshots)]
+    known = directories(paths.snapshots)
     if not known:
         return f"Remove the file and run `sitequest sync {paths.site}`."
     return f'Write {{"snapshot": "ID"}} into it with the id of a kept snapshot: {_some(known)}.'

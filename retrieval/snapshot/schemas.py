@@ -162,7 +162,7 @@ _ALL = (
             _c("kept", B, "false: template, hidden or other dropped text"),
             _n("drop_reason", S, "why it was dropped; null when kept"),
             _n("input_hash", S, "embedded string of heading and text; null when dropped"),
-            _n("path_input_hash", S, "embedded string of title and heading path; null when dropped"),
+            _n("path_input_hash", S, "embedded string of title and headings; null when dropped"),
             _c("lineage_id", S, "identity through edits and moves"),
         ),
         ("block_id",), ("lineage_id",),
