@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from retrieval.models.base import Embedder, Floats
 from retrieval.snapshot.ids import input_hash
 
-Vector = NDArray[np.float32]
 _BUSY_SECONDS = 60.0
 _IN_LIMIT = 500  # names in one IN (...): far below SQLite's limit
 _BATCH = 256  # texts embedded between two writes: what an interruption loses
@@ -30,7 +29,7 @@ _BATCH = 256  # texts embedded between two writes: what an interruption loses
 class Cached:
     """A vector and the seconds its computation took."""
 
-    vector: Vector
+    vector: Floats
     seconds: float
 
 
@@ -94,25 +93,6 @@ class SqliteVectorCache:
             )
 
 
-class PassageEmbedder(Protocol):
-    """The part of retrieval.models' Embedder that is used here."""
-
-    @property
-    def name(self) -> str:
-        """Return the model's name."""
-
-    @property
-    def revision(self) -> str:
-        """Return the model's revision."""
-
-    @property
-    def dim(self) -> int:
-        """Return the length of a vector."""
-
-    def embed(self, texts: Sequence[str], *, kind: str) -> Vector:
-        """Return unit vectors [n, dim]."""
-
-
 @dataclass(frozen=True)
 class EmbedCost:
     """What an embedding pass cost: distinct texts, cache hits, seconds charged and really spent."""
@@ -124,8 +104,8 @@ class EmbedCost:
 
 
 def embed_cached(
-    embedder: PassageEmbedder, texts: Sequence[str], cache: VectorCache | None
-) -> tuple[Vector, EmbedCost]:
+    embedder: Embedder, texts: Sequence[str], cache: VectorCache | None
+) -> tuple[Floats, EmbedCost]:
     """Embed ``texts`` as passages through ``cache``; each distinct text once.
 
     A batch's time is shared out among its texts by their length in characters.

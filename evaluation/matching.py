@@ -66,6 +66,8 @@ class Passage:
 
     ``page`` is a URL or a path; ``ordinal`` the position on the page (passages whose ordinals
     differ by one are joined); ``tokens`` what it costs the reader, heading path included.
+    ``also_at`` holds other places (page, heading path) of the same text, only when the system
+    tells the reader of them.
     """
 
     page: str
@@ -75,6 +77,7 @@ class Passage:
     ordinal: int | None = None
     context: str | None = None
     ref: str | None = None
+    also_at: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 class Gold(Protocol):
@@ -114,6 +117,7 @@ class Pages:
 class _View:
     """A passage prepared for comparison: page key and squeezed texts."""
 
+    rank: int
     page: str
     ordinal: int | None
     words: int
@@ -142,22 +146,12 @@ class Reading:
 
     def __init__(self, passages: Sequence[Passage], pages: Pages) -> None:
         self._pages = pages
-        self.views = [
-            _View(
-                pages.key(p.page),
-                p.ordinal,
-                len(p.text.split()),
-                squeeze(p.text),
-                tuple(squeeze(h) for h in p.heading_path),
-                squeeze(p.context or ""),
-            )
-            for p in passages
-        ]
+        self._views = [v for rank, p in enumerate(passages) for v in _views(rank, p, pages)]
 
     def find(self, gold: Gold) -> Found:
         """Look for one gold span in everything that is given."""
         keys = {self._pages.key(page) for page in gold.pages}
-        views = [view for view in self.views if view.page in keys]
+        views = [view for view in self._views if view.page in keys]
         if gold.generic:
             under = [view for view in views if _under(view, gold)]
             text = any(form in view.text for view in under for form in gold.texts)
@@ -172,14 +166,36 @@ class Reading:
         block = span or any(_overlaps(view, form) for view in views for form in gold.texts)
         return Found(bool(views), block, span, text)
 
-    def meets(self, index: int, gold: Gold) -> bool:
-        """Tell whether passage ``index`` alone meets ``gold`` at block level."""
-        view = self.views[index]
-        if view.page not in {self._pages.key(page) for page in gold.pages}:
-            return False
-        if gold.generic:
-            return _under(view, gold)
-        return any(_overlaps(view, form) for form in gold.texts)
+    def ranks(self, gold: Gold) -> set[int]:
+        """Return the 0-based ranks of the passages that alone meet ``gold`` at block level."""
+        keys = {self._pages.key(page) for page in gold.pages}
+        return {
+            view.rank
+            for view in self._views
+            if view.page in keys
+            and (
+                _under(view, gold)
+                if gold.generic
+                else any(_overlaps(view, form) for form in gold.texts)
+            )
+        }
+
+
+def _views(rank: int, passage: Passage, pages: Pages) -> list[_View]:
+    text, words = squeeze(passage.text), len(passage.text.split())
+    first = _View(
+        rank,
+        pages.key(passage.page),
+        passage.ordinal,
+        words,
+        text,
+        tuple(squeeze(h) for h in passage.heading_path),
+        squeeze(passage.context or ""),
+    )
+    return [first] + [
+        _View(rank, pages.key(page), None, words, text, tuple(squeeze(h) for h in path), "")
+        for page, path in passage.also_at
+    ]
 
 
 def _under(view: _View, gold: Gold) -> bool:
