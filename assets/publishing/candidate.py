@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -28,7 +27,7 @@ from assets.publishing.tables import prepare, write_parquet
 from retrieval.errors import BadInputError, NoSnapshotError, SitequestError
 from retrieval.snapshot import reader
 from retrieval.snapshot.diff import diff, diff_table, summary
-from retrieval.snapshot.hashing import data_columns, table_hash
+from retrieval.snapshot.hashing import content_hashes
 from retrieval.snapshot.ids import digest
 from retrieval.snapshot.layout import BUILD, CANDIDATE, MANIFEST, SitePaths
 from retrieval.snapshot.manifest import CheckResult, Manifest, ModelEntry, TableEntry
@@ -146,15 +145,12 @@ class Candidate:
         """
         prepared = prepare(name, table)
         frame = pl.DataFrame(prepared)
-        data_version = table_hash(name, frame, data_columns(name))
-        content = table_hash(name, frame, TABLES[name].schema.names)
+        data_version, content = content_hashes(name, frame)
         path = self.paths.table_file(self.dir, name)
         old = None if self.parent is None else self.parent.manifest.tables.get(name)
-        unchanged = old is not None and old.content_hash == content
         with storage(path):
-            if self.parent is not None and unchanged:
-                link_or_copy(self.paths.table_file(self.parent.dir, name), path)
-            else:
+            unchanged = self._link(name, old, content, path)
+            if not unchanged:
                 write_parquet(path, prepared)
             entry = TableEntry(
                 file=path.name,
@@ -218,10 +214,16 @@ class Candidate:
         return self.write("changes", changes.to_arrow(), code_version=code_version)
 
     def write_manifest(
-        self, *, config_fingerprint: str, models: list[ModelEntry], stats: dict[str, Any]
+        self,
+        *,
+        config_fingerprint: str,
+        models: list[ModelEntry],
+        stats: dict[str, Any],
+        git_sha: str | None = None,
     ) -> Manifest:
         """Write the manifest over the tables and vectors there are, so that checks can open it.
 
+        ``git_sha`` is the commit of the code, where it runs from a checkout.
         Tables written later (metrics, changes) enter it by themselves. Raises StorageError.
         """
         manifest = Manifest(
@@ -231,7 +233,7 @@ class Candidate:
             created=self.created,
             label=self.label,
             run_id=self.run_id,
-            git_sha=code_revision(),
+            git_sha=git_sha,
             config_fingerprint=config_fingerprint,
             tables=self._entries(),
             vectors=vectors.describe(self.dir, models),
@@ -249,9 +251,19 @@ class Candidate:
         """Open the candidate like any snapshot; `write_manifest` comes first."""
         return reader.open_dir(self.dir)
 
-    def discard(self) -> None:
+    def drop(self) -> None:
         """Remove the candidate: its run has failed and nothing of it is wanted."""
         shutil.rmtree(self.dir, ignore_errors=True)
+
+    def _link(self, name: str, old: TableEntry | None, content: str, path: Path) -> bool:
+        """Link the parent's file when it holds this content; a damaged one is not passed on."""
+        if self.parent is None or old is None or old.content_hash != content:
+            return False
+        source = self.paths.table_file(self.parent.dir, name)
+        if not source.exists() or sha256_file(source) != old.sha256:
+            return False
+        link_or_copy(source, path)
+        return True
 
     def _entries(self) -> dict[str, TableEntry]:
         return {
@@ -279,18 +291,6 @@ class Candidate:
 def open_manifest(directory: Path) -> Manifest:
     """Return the manifest of a snapshot directory (errors as in `reader.open_dir`)."""
     return reader.open_dir(directory).manifest
-
-
-def code_revision() -> str | None:
-    """Return the commit of the checkout this code runs from; None when it is not a checkout."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"],
-            capture_output=True, text=True, timeout=10, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() or None
 
 
 def _parent(store: reader.SiteStore) -> Snapshot | None:

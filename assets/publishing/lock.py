@@ -27,7 +27,8 @@ class _Held:
     depth: int
 
 
-_held: dict[Path, _Held] = {}
+# By process as well: a forked child inherits the dictionary, not the right.
+_held: dict[tuple[int, Path], _Held] = {}
 _guard = threading.Lock()
 
 
@@ -54,7 +55,7 @@ def writer_lock(paths: SitePaths, owner: str) -> Iterator[None]:
             yield
             return
         with _guard:
-            _held[paths.lock] = _Held(owner, threading.get_ident(), 1)
+            _held[_key(paths.lock)] = _Held(owner, threading.get_ident(), 1)
         try:
             yield
         finally:
@@ -66,7 +67,7 @@ def writer_lock(paths: SitePaths, owner: str) -> Iterator[None]:
 
 def _enter_again(lock: Path, owner: str) -> bool:
     with _guard:
-        held = _held.get(lock)
+        held = _held.get(_key(lock))
         if held is None or (held.owner != owner and held.thread != threading.get_ident()):
             return False
         held.depth += 1
@@ -75,9 +76,14 @@ def _enter_again(lock: Path, owner: str) -> bool:
 
 def _leave(lock: Path) -> None:
     with _guard:
-        _held[lock].depth -= 1
-        if _held[lock].depth == 0:
-            del _held[lock]
+        held = _held[_key(lock)]
+        held.depth -= 1
+        if held.depth == 0:
+            del _held[_key(lock)]
+
+
+def _key(lock: Path) -> tuple[int, Path]:
+    return os.getpid(), lock.absolute()
 
 
 def _take(descriptor: int, paths: SitePaths, owner: str) -> bool:

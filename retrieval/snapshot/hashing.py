@@ -63,6 +63,13 @@ def table_hash(name: str, frame: pl.DataFrame, columns: Sequence[str]) -> str:
     return digest.hexdigest()[:32]
 
 
+def content_hashes(name: str, frame: pl.DataFrame) -> tuple[str, str]:
+    """Return the data version (without history columns) and the hash of the whole content."""
+    data, whole = data_columns(name), TABLES[name].schema.names
+    version = table_hash(name, frame, data)
+    return version, version if data == whole else table_hash(name, frame, whole)
+
+
 def _canonical(frame: pl.DataFrame, name: str) -> pl.Expr:
     """Return an expression of the column that JSON can tell apart (it has no NaN)."""
     if name not in frame.columns:
