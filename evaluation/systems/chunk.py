@@ -1,16 +1,22 @@
-"""The plain baseline `chunk`: page text, 200-word chunks, the same embedder, no structure.
+"""The plain baselines: page text, 200-word chunks, the same embedder, no structure.
 
-Text comes from trafilatura (tables and lists included, recall favoured); a page for which it
-yields nothing is taken as its visible text, and counted. Chunks are 200 words, one after the
-other, without overlap; retrieval is exact cosine over all of them, no BM25, no reranker.
+`chunk` takes each page's main text from trafilatura (tables and lists included, recall favoured,
+its table and list marks removed, since no page has them); a page for which it yields nothing is
+taken as its whole visible text, and counted. `chunk-all` takes the whole visible text of every
+page: main-text extraction loses headings that carry facts (the course titles of the Berkeley
+catalogue), and a comparison should not rest on that loss alone.
+
+Chunks are 200 words, one after the other, without overlap; retrieval is exact cosine over all of
+them, no BM25, no reranker.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -21,7 +27,12 @@ from retrieval.models.base import Embedder, Floats
 from retrieval.snapshot.reader import Snapshot
 
 CHUNK_WORDS = 200
+TextSource = Literal["main", "all"]
+_NAMES: dict[TextSource, str] = {"main": "chunk", "all": "chunk-all"}
 _HIDDEN = "script, style, noscript, template, head"
+_TABLE_RULE = re.compile(r"^\|[-| ]*\|?$", re.MULTILINE)
+_ROW = re.compile(r"^\|.*$", re.MULTILINE)
+_ITEM = re.compile(r"^\s*- ", re.MULTILINE)
 
 
 class BodyReader(Protocol):
@@ -43,18 +54,18 @@ class ChunkBuild:
 
 
 class ChunkSystem:
-    """The baseline over one snapshot; use `build`."""
-
-    name = "chunk"
+    """A baseline over one snapshot; use `build`."""
 
     def __init__(
         self,
+        name: str,
         passages: Sequence[Passage],
         vectors: Floats,
         embedder: Embedder,
         build: ChunkBuild,
         reader: Reader,
     ) -> None:
+        self.name = name
         self._passages = passages
         self._vectors = vectors
         self._embedder = embedder
@@ -68,18 +79,20 @@ class ChunkSystem:
         bodies: BodyReader,
         embedder: Embedder,
         *,
+        text: TextSource = "main",
         cache: VectorCache | None = None,
         reader: Reader = first_passage,
         progress: Callable[[str], None] | None = None,
     ) -> ChunkSystem:
         """Extract, cut and embed the live pages of ``snapshot``; nothing is written to it."""
         began = time.perf_counter()
-        passages, pages, fallbacks = _passages(snapshot, bodies, embedder)
+        passages, pages, fallbacks = _passages(snapshot, bodies, embedder, text)
         seconds = time.perf_counter() - began
         if progress:
-            progress(f"chunk baseline: {len(passages)} chunks of {pages} pages")
+            progress(f"{_NAMES[text]}: {len(passages)} chunks of {pages} pages")
         vectors, cost = embed_cached(embedder, [p.text for p in passages], cache)
         return cls(
+            _NAMES[text],
             passages,
             vectors,
             embedder,
@@ -118,7 +131,7 @@ class ChunkSystem:
 
 
 def _passages(
-    snapshot: Snapshot, bodies: BodyReader, embedder: Embedder
+    snapshot: Snapshot, bodies: BodyReader, embedder: Embedder, source: TextSource
 ) -> tuple[list[Passage], int, int]:
     table = snapshot.table("pages", ["page_id", "url", "state", "body_sha256", "encoding"])
     live = [
@@ -130,7 +143,7 @@ def _passages(
     texts: dict[str, str] = {}
     fallbacks = 0
     for sha, body in bodies.iter(sorted(encodings)):
-        text, fell_back = page_text(decode(body, encodings[sha]))
+        text, fell_back = page_text(decode(body, encodings[sha]), source)
         texts[sha] = text
         fallbacks += fell_back
     passages = [
@@ -149,21 +162,29 @@ def decode(body: bytes, encoding: str | None) -> str:
         return body.decode("utf-8", errors="replace")
 
 
-def page_text(html: str) -> tuple[str, bool]:
-    """Return the text of a page and whether the fallback (visible text) had to give it."""
+def page_text(html: str, source: TextSource = "main") -> tuple[str, bool]:
+    """Return the text of a page and whether visible text had to stand in for main text."""
+    main = _main_text(html) if source == "main" else ""
+    return (main, False) if main else (_visible_text(html), source == "main")
+
+
+def _main_text(html: str) -> str:
     import trafilatura
 
     text = trafilatura.extract(
         html, include_comments=False, include_tables=True, favor_recall=True, output_format="txt"
     )
-    if text and text.strip():
-        return str(text), False
+    marked = _TABLE_RULE.sub("", str(text or ""))
+    return _ITEM.sub("", _ROW.sub(lambda row: row[0].replace("|", " "), marked)).strip()
+
+
+def _visible_text(html: str) -> str:
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(html)
     for node in tree.css(_HIDDEN):
         node.decompose()
-    return (tree.root.text(separator=" ") if tree.root is not None else ""), True
+    return tree.root.text(separator=" ") if tree.root is not None else ""
 
 
 def cut_page(url: str, text: str, embedder: Embedder) -> Iterable[Passage]:
