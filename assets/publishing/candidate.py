@@ -24,7 +24,7 @@ from assets.publishing.lock import writer_lock
 from assets.publishing.processes import ProcessMark
 from assets.publishing.sweep import sweep
 from assets.publishing.tables import prepare, write_parquet
-from retrieval.errors import BadInputError, NoSnapshotError, SitequestError
+from retrieval.errors import BadInputError, NoSnapshotError
 from retrieval.snapshot import reader
 from retrieval.snapshot.diff import diff, diff_table, summary
 from retrieval.snapshot.hashing import content_hashes
@@ -303,7 +303,7 @@ def _parent(store: reader.SiteStore) -> Snapshot | None:
 def _new_id(paths: SitePaths, run_id: str, now: datetime) -> tuple[str, datetime]:
     """Return an id later than every id of the site, and the time the snapshot is created at."""
     if now.tzinfo is None:
-        raise SitequestError("The time of a snapshot needs a time zone.", "Pass it in UTC.")
+        raise BadInputError("The time of a snapshot needs a time zone.", "Pass it in UTC.")
     moment = now.astimezone(UTC)
     for directory in (paths.snapshots, paths.held, paths.staging):
         for name in reader.directories(directory):

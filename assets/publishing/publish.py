@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -49,8 +50,10 @@ def publish(
         on_step("sync")
         fsync_tree(candidate.dir)
         on_step("move")
-        _move(candidate.dir, paths.snapshots / candidate.id)
-        return _make_latest(paths, candidate.id, candidate.run_id, on_step)
+        with _back_unless_latest(paths, candidate.dir):
+            _move(candidate.dir, paths.snapshots / candidate.id)
+            snapshot = _make_latest(paths, candidate.id, candidate.run_id, on_step)
+    return snapshot
 
 
 def hold(candidate: Candidate, reason: str, *, on_step: OnStep = _silent) -> Path:
@@ -82,15 +85,16 @@ def republish(paths: SitePaths, snapshot_id: str, *, on_step: OnStep = _silent) 
     with writer_lock(paths, owner), storage(paths.home):
         # What an interrupted publication left is settled first: it may be the one meant.
         sweep(paths)
-        target = paths.snapshots / snapshot_id
-        if snapshot_id in held_ids(paths):
-            held = paths.held / snapshot_id
-            _approve(held, on_step)
-            on_step("move")
-            _move(held, target)
-        else:
+        held = paths.held / snapshot_id
+        if snapshot_id not in held_ids(paths):
             SiteStore(paths.root, paths.site).open(snapshot_id)
-        return _make_latest(paths, snapshot_id, owner, on_step)
+            return _make_latest(paths, snapshot_id, owner, on_step)
+        _approve(held, on_step)
+        on_step("move")
+        with _back_unless_latest(paths, held):
+            _move(held, paths.snapshots / snapshot_id)
+            snapshot = _make_latest(paths, snapshot_id, owner, on_step)
+    return snapshot
 
 
 def _may_publish(candidate: Candidate) -> None:
@@ -152,6 +156,21 @@ def _move(source: Path, target: Path) -> None:
     os.rename(source, target)
     fsync_dir(target.parent)
     fsync_dir(source.parent)
+
+
+@contextmanager
+def _back_unless_latest(paths: SitePaths, origin: Path) -> Iterator[None]:
+    """Move the directory back to ``origin`` when the body fails before LATEST names it.
+
+    The error is what the caller must see: should the way back fail too, `sweep` does it later.
+    """
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError, SitequestError):
+            if latest_id(paths) != origin.name and not origin.exists():
+                os.rename(paths.snapshots / origin.name, origin)
+        raise
 
 
 def _make_latest(paths: SitePaths, snapshot_id: str, owner: str, on_step: OnStep) -> Snapshot:
