@@ -18,7 +18,8 @@ _PATTERNS: dict[str, re.Pattern[str]] = {
     q.URL: re.compile(r"https?://\S+|\bwww\.\S+|\b[\w-]+\.(?:edu|org|com|net|gov)\b", re.I),
     q.MONEY: re.compile(r"[$€£¥]\s?\d|\b\d[\d,.]*\s?(?:dollars?|euros?|USD|EUR|GBP|HKD|pounds?)\b"),
     q.TIME: re.compile(
-        rf"\b\d{{1,2}}[:.]\d{{2}}\b|\b\d{{1,2}}\s?[ap]\.?m\b|\bnoon\b|\bmidnight\b|\b{_DAYS}\b", re.I
+        rf"\b\d{{1,2}}[:.]\d{{2}}\b|\b\d{{1,2}}\s?[ap]\.?m\b|\bnoon\b|\bmidnight\b|\b{_DAYS}\b",
+        re.I,
     ),
     q.DATE: re.compile(
         rf"\b{_MONTHS}\.?\s+\d{{1,4}}\b|\b\d{{1,2}}\.?\s+{_MONTHS}\b|\b(?:1[6-9]|20)\d{{2}}\b"

@@ -14,11 +14,12 @@ from typing import Literal
 SpanKind = Literal["sentence", "row", "item", "definition", "code"]
 
 # A full stop after one of these, or after a single letter, does not end a sentence.
-_ABBREVIATIONS = frozenset(
-    """dr mr mrs ms prof st no vs etc e.g i.e jr sr inc ltd co dept univ approx fig sec ch vol pp p
-    u.s u.k ph.d m.a b.a b.s m.s a.m p.m jan feb mar apr jun jul aug sep sept oct nov dec mon tue
-    wed thu fri sat sun tel ext rm bldg ave blvd min max hrs""".split()
-)
+_ABBREVIATIONS_WORDS = """
+dr mr mrs ms prof st no vs etc e.g i.e jr sr inc ltd co dept univ approx fig sec ch vol pp p u.s
+u.k ph.d m.a b.a b.s m.s a.m p.m jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed
+thu fri sat sun tel ext rm bldg ave blvd min max hrs
+"""
+_ABBREVIATIONS = frozenset(_ABBREVIATIONS_WORDS.split())
 _END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s+[\"'“‘(\[]?[A-Z0-9])")
 _LAST_WORD = re.compile(r"([\w.]+)$")
 # A line that names what the next line says: "Phone:", "Office hours:".
@@ -76,9 +77,7 @@ def spans(text: str, kind: str, context: str | None, max_words: int) -> list[Spa
     return [part for span in found for part in _bounded(text, span, max_words)]
 
 
-def _span(
-    text: str, start: int, end: int, kind: SpanKind, header: str | None = None
-) -> Span:
+def _span(text: str, start: int, end: int, kind: SpanKind, header: str | None = None) -> Span:
     raw = text[start:end]
     start += len(raw) - len(raw.lstrip())
     quote = raw.strip()
@@ -167,7 +166,9 @@ def _bounded(text: str, span: Span, max_words: int) -> Iterator[Span]:
     pieces = list(_sentences(text, span.start, span.end))
     if len(pieces) > 1:
         for start, end in pieces:
-            piece = _span(text, start, end, span.kind if span.kind != "row" else "item", span.header)
+            piece = _span(
+                text, start, end, span.kind if span.kind != "row" else "item", span.header
+            )
             yield from _bounded(text, piece, max_words)
         return
     words = list(re.finditer(r"\S+", span.quote))

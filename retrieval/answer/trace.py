@@ -89,7 +89,7 @@ class Trace:
 
 
 def store_trace(trace: Trace, paths: SitePaths, keep: int) -> None:
-    """Write ``trace`` atomically and remove the oldest beyond ``keep``; set ``stored``, ``storage``.
+    """Write ``trace`` atomically and remove the oldest beyond ``keep``; set ``stored``.
 
     A store that cannot be written does not fail the question: the trace says why it is not stored.
     """

@@ -94,8 +94,10 @@ def finalise(candidates: list[Candidate], config: RerankConfig) -> list[Candidat
     for candidate in candidates:
         fused = candidate.fused / top if top else 0.0
         logit = candidate.logit
-        if logit is None:
-            candidate.final = fused * (1 - config.share) if config.enabled else fused
+        if not config.enabled:
+            candidate.final = fused
+        elif logit is None:
+            candidate.final = (1 - config.share) * fused
         else:
             read = sigmoid(logit, config.temperature)
             candidate.final = (1 - config.share) * fused + config.share * read

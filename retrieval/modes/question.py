@@ -11,18 +11,20 @@ from retrieval.config import LimitsConfig
 from retrieval.errors import BadInputError
 
 # Words that carry no topic: function words, and the words of asking itself.
-STOP = frozenset(
-    """a about after all also an and any are as at be been before between both but by can could did
-    do does each either every find for from get give had has have he her his how i if in into is it
-    its know list many may me much must my name need no not of on one or our please shall she should
-    show so some such tell than that the their them then there these they this those through to
-    under until up us was we were what when where which while who whom whose why will with within
-    would you your""".split()
-)
-_CALENDAR = frozenset(
-    """monday tuesday wednesday thursday friday saturday sunday january february march april may june
-    july august september october november december fall spring summer winter""".split()
-)
+_STOP_WORDS = """
+a about after all also an and any are as at be been before between both but by can could did do
+does each either every find for from get give had has have he her his how i if in into is it its
+know list many may me much must my name need no not of on one or our please shall she should
+show so some such tell than that the their them then there these they this those through to
+under until up us was we were what when where which while who whom whose why will with within
+would you your
+"""
+STOP = frozenset(_STOP_WORDS.split())
+_CALENDAR_WORDS = """
+monday tuesday wednesday thursday friday saturday sunday january february march april may june
+july august september october november december fall spring summer winter
+"""
+_CALENDAR = frozenset(_CALENDAR_WORDS.split())
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 # Two capitalised words in a row, an acronym, or a code such as "CHEM 6A".
 _NAME = re.compile(
@@ -154,7 +156,7 @@ def _names(text: str) -> tuple[str, ...]:
         opened = match.start() == 0
         while parts and (fold(parts[0]) in STOP or (opened and len(parts) == 1)):
             parts, opened = parts[1:], False
-        if parts and not all(fold(part) in _CALENDAR for part in parts):
+        if parts and not all(fold(part) in _CALENDAR | STOP for part in parts):
             found.append(" ".join(parts))
     return tuple(dict.fromkeys(found))
 
@@ -171,7 +173,8 @@ def check_question(text: str, limits: LimitsConfig, known: Callable[[str], bool]
     found = words_of(folded)
     if not found:
         raise BadInputError(
-            f"The question {folded[:40]!r} has no words.", "Ask in a few words, for example a sentence."
+            f"The question {folded[:40]!r} has no words.",
+            "Ask in a few words, for example a sentence.",
         )
     if len(folded) > limits.max_characters or len(found) > limits.max_words:
         raise BadInputError(

@@ -67,7 +67,8 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "where to find", "navigation", 1.3,
-        r"\b(?:which|what) (?:web ?)?pages?\b|\bwhere (?:can|do|could|should) (?:i|one|we|you|students?) "
+        r"\b(?:which|what) (?:web ?)?pages?\b"
+        r"|\bwhere (?:can|do|could|should) (?:i|one|we|you|students?) "
         r"(?:find|read|look|see|learn|apply|get)\b|\blinks? (?:to|from)\b|\bnavigate\b",
     ),
     _rule(
@@ -82,27 +83,34 @@ RULES: tuple[Rule, ...] = (
     ),
     _rule(
         "all of a kind", "reasoning", 1.4,
-        r"\b(?:list|name|enumerate)\b (?:all|every|each|the|of|some|two|three|four|five)\b|\blist of\b"
+        r"\b(?:list|name|enumerate)\b (?:all|every|each|the|of|some|two|three|four|five)\b"
+        r"|\blist of\b"
         r"|\ball (?:the|of)\b|\bwho are\b|\bwhich (?:of the )?\w{3,}s\b"
         r"|\bwhat (?:other )?\w{3,}s (?:are|does|do|is)\b"
     ),
     _rule("count", "reasoning", 0.4, r"\bhow many \w+s\b"),
     _rule(
         "role in a group", "reasoning", 0.9,
-        rf"\bwho\b.*\b{_ROLE}\b.*\b{_GROUP}\b.*\b(?:that|which|whose|where|of)\b.*\b(?:offers?|teach|has|runs?|hosts?|houses?)\w*",
+        rf"\bwho\b.*\b{_ROLE}\b.*\b{_GROUP}\b.*\b(?:that|which|whose|where|of)\b"
+        r".*\b(?:offers?|teach|has|runs?|hosts?|houses?)\w*",
     ),
     _rule(
         "chain of things", "reasoning", 1.2,
-        rf"\b(?:the|a|an|same|which|what) (?:\w+ )?(?:{_ROLE}|{_GROUP}|person|people|course|program(?:me)?|page|"
-        r"building|place|project|lab|section|chapter|command|parameter|function|view|tool)s? "
+        rf"\b(?:the|a|an|same|which|what) (?:\w+ )?(?:{_ROLE}|{_GROUP}|person|people|course|"
+        r"program(?:me)?|page|building|place|project|lab|section|chapter|command|"
+        r"parameter|function|view|tool)s? "
         r"(?:that|which|whose|who|where|in which|to which|for which)\b",
     ),
     _rule(
         "how things are related", "reasoning", 1.3,
-        r"\b(?:related|relationship|relation|connected|connection|associated|affiliated|in common)\b"
-        r"|\bbelongs? to\b|\bworks? (?:with|for|under|in)\b|\breports? to\b|\bmembers? of\b|\btaught by\b",
+        r"\b(?:related|relationship|relation|connected|connection|associated|affiliated|"
+        r"in common)\b|\bbelongs? to\b|\bworks? (?:with|for|under|in)\b|\breports? to\b"
+        r"|\bmembers? of\b|\btaught by\b",
     ),
-    _rule("possessive chain", "reasoning", 1.0, r"\b\w+['’]s (?:\w+ )?\w+['’]s\b|\bof the \w+ of the\b"),
+    _rule(
+        "possessive chain", "reasoning", 1.0,
+        r"\b\w+['’]s (?:\w+ )?\w+['’]s\b|\bof the \w+ of the\b",
+    ),
 )  # fmt: skip
 
 

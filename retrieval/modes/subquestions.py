@@ -23,7 +23,8 @@ _OF_AND_OF = re.compile(
 )
 _RELATIVE = re.compile(
     r"\b(?:the|a|an|which|what|same)\s+(?P<noun>(?:[\w'’-]+\s+){0,2}[\w'’-]+?),?\s+"
-    r"(?:that|which|whose|who|where|(?:in|to|for|of|from|by|on|at|under) (?:which|whom))\s+(?P<clause>[^?]+)",
+    r"(?:that|which|whose|who|where|(?:in|to|for|of|from|by|on|at|under) (?:which|whom))"
+    r"\s+(?P<clause>[^?]+)",
     re.IGNORECASE,
 )
 _POSSESSIVE = re.compile(
@@ -34,14 +35,13 @@ _POSSESSIVE = re.compile(
 def subquestions(text: str, limit: int) -> list[str]:
     """Return at most ``limit`` sub-questions of ``text``, without ``text`` itself, in its order."""
     question = " ".join(text.split()).rstrip("?. ")
-    found = _asked_together(question) or _compared(question) or _two_of(question)
-    found += _relative(question)
-    if not found:
-        found = _owned(question)
+    for split in (_asked_together, _compared, _two_of, _relative, _owned):
+        if found := split(question):
+            break
     unique: dict[tuple[str, ...], str] = {}
     for part in found:
-        key = tuple(content_words(part))
-        if key and key != tuple(content_words(question)):
+        key = tuple(words_of(part))
+        if content_words(part) and key != tuple(words_of(question)):
             unique.setdefault(key, " ".join(part.split()))
     return list(unique.values())[:limit]
 
@@ -51,11 +51,10 @@ def _asked_together(question: str) -> list[str]:
     if len(parts) < 2:
         return []
     subject = _subject(parts[0])
-    resolved = [parts[0]]
-    for part in parts[1:]:
-        # A pronoun alone finds nothing: the thing asked about first stands in for it.
-        resolved.append(f"{part} {subject}" if _PRONOUN.search(part) and subject else part)
-    return resolved
+    # A pronoun alone finds nothing: the thing asked about first stands in for it.
+    return [parts[0]] + [
+        f"{part} {subject}" if subject and _PRONOUN.search(part) else part for part in parts[1:]
+    ]
 
 
 def _subject(part: str) -> str:

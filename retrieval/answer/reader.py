@@ -1,0 +1,218 @@
+"""The extractive reader: from evidence blocks to quotes. No language model writes anything.
+
+A span's score is
+
+    0.60 · sigmoid(logit / T) + 0.15 · coverage + 0.10 · expected kind + 0.15 · block's final score
+
+with the cross-encoder's logit of question against heading, header and span; coverage of the
+question's idf-weighted stems by span and headings; expected kind 1 when the span holds the kind of
+thing asked for (or nothing is known of the kind), else 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from retrieval.answer.expected import has_expected
+from retrieval.answer.spans import Span, spans
+from retrieval.config import AnswerConfig
+from retrieval.modes.coverage import Lexis
+from retrieval.modes.fusion import sigmoid
+from retrieval.modes.question import Question, stems
+
+CROSS, COVERAGE, KIND, BLOCK = 0.60, 0.15, 0.10, 0.15
+_LIST_KINDS = ("list", "table", "definitions")
+
+
+class Scorer(Protocol):
+    """What the reader needs of a reranker."""
+
+    def score(self, query: str, passages: Sequence[str]) -> np.ndarray:
+        """Return one logit per passage."""
+        ...
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One block as the reader gets it, in the reader's order."""
+
+    row: int
+    page_id: str
+    title: str
+    heading_path: list[str]
+    kind: str
+    text: str
+    context: str | None
+    ordinal: int
+    final: float
+
+    @property
+    def heading_stems(self) -> frozenset[str]:
+        """Return the stems of title, headings and context."""
+        return stems(" ".join([self.title, *self.heading_path, self.context or ""]))
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A span of an evidence block with what speaks for it."""
+
+    evidence: Evidence
+    span: Span
+    logit: float | None
+    coverage: float
+    expected: bool | None
+    score: float
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The quotes that were chosen, and all that were scored (best first)."""
+
+    chosen: list[Quote]
+    scored: list[Quote]
+    queries: list[str]
+
+
+def read(
+    question: Question,
+    queries: Sequence[str],
+    evidence: Sequence[Evidence],
+    scorer: Scorer,
+    lexis: Lexis,
+    config: AnswerConfig,
+    temperature: float,
+) -> Reading:
+    """Choose the quotes that answer ``question`` from ``evidence`` (best block first).
+
+    ``queries`` are the sub-questions that each deserve a quote of their own; it may be empty.
+    """
+    candidates = _candidates(question, evidence[: config.read_blocks], lexis, config)
+    if not candidates:
+        return Reading([], [], [])
+    texts = [question.text, *queries]
+    scored = _score(texts, candidates, scorer, temperature)
+    best_overall = scored[0]
+    if question.is_list:
+        group = _list_group(scored[0], best_overall, lexis, config)
+        if group:
+            return Reading(group[: config.max_items], best_overall, list(texts))
+        limit, margin = 2 * config.max_claims + 2, 2 * config.claim_margin
+    else:
+        limit, margin = config.max_claims, config.claim_margin
+    firsts = [ranked[0] for ranked in scored[1:] if ranked]
+    chosen = _distinct([best_overall[0], *firsts], best_overall, limit, margin)
+    return Reading(chosen, best_overall, list(texts))
+
+
+def _candidates(
+    question: Question, evidence: Sequence[Evidence], lexis: Lexis, config: AnswerConfig
+) -> list[Quote]:
+    """Return the spans worth reading: the best of each block, then by coverage and block."""
+    found: list[Quote] = []
+    for block in evidence:
+        around = block.heading_stems
+        for span in spans(block.text, block.kind, block.context, config.quote_words):
+            cover = lexis.coverage(around | stems(span.quote))
+            expected = has_expected(question.expects, span.quote)
+            value = COVERAGE * cover + KIND * (expected is not False) + BLOCK * block.final
+            found.append(Quote(block, span, None, cover, expected, value))
+    found.sort(key=lambda q: (-q.score, q.evidence.row, q.span.start))
+    sure: list[Quote] = []
+    rest: list[Quote] = []
+    seen: set[int] = set()
+    for quote in found:
+        (rest if quote.evidence.row in seen else sure).append(quote)
+        seen.add(quote.evidence.row)
+    return (sure + rest)[: config.max_spans]
+
+
+def _score(
+    queries: Sequence[str], candidates: list[Quote], scorer: Scorer, temperature: float
+) -> list[list[Quote]]:
+    """Return the candidates ranked for each query; those of a sub-question are fewer."""
+    ranked: list[list[Quote]] = []
+    for number, query in enumerate(queries):
+        # Sub-questions look at the best dozen only: each further pair is model time.
+        read_now = candidates if number == 0 else candidates[:12]
+        logits = scorer.score(query, [passage(quote) for quote in read_now])
+        scored = [
+            replace(
+                quote,
+                logit=float(logit),
+                score=quote.score + CROSS * sigmoid(float(logit), temperature),
+            )
+            for quote, logit in zip(read_now, logits, strict=True)
+        ]
+        ranked.append(sorted(scored, key=lambda q: (-q.score, q.evidence.row, q.span.start)))
+    return ranked
+
+
+def passage(quote: Quote) -> str:
+    """Return what the cross-encoder reads of a quote: nearest heading and lead, then the quote."""
+    block = quote.evidence
+    near = block.heading_path[-2:] or [block.title]
+    parts = list(dict.fromkeys([block.title, *near]))[-2:]
+    lead = quote.span.header if quote.span.kind in ("item", "definition") else None
+    return " ".join(filter(None, [" > ".join(parts) + ":", lead, quote.span.read]))
+
+
+def _distinct(first: list[Quote], ranked: list[Quote], limit: int, margin: float) -> list[Quote]:
+    """Return up to ``limit`` quotes: ``first``, then those within ``margin`` that add something."""
+    best = ranked[0].score
+    chosen: list[Quote] = []
+    for quote in [*first, *(q for q in ranked if q.score >= best - margin)]:
+        words = stems(quote.span.quote)
+        if not words or len(chosen) >= limit:
+            continue
+        if all(_overlap(words, stems(other.span.quote)) < 0.7 for other in chosen):
+            chosen.append(quote)
+    return chosen or [ranked[0]]
+
+
+def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
+    smaller = min(len(a), len(b))
+    return len(a & b) / smaller if smaller else 0.0
+
+
+def _list_group(
+    ranked: list[Quote], scored: list[Quote], lexis: Lexis, config: AnswerConfig
+) -> list[Quote]:
+    """Return all items of the list, table or definitions that answers, with its adjoining parts.
+
+    Items are restricted to those that hold the question's words which tell the items apart: "which
+    courses are taught in spring" keeps the rows that say spring.
+    """
+    leader = next((q for q in ranked[:3] if q.evidence.kind in _LIST_KINDS), None)
+    if leader is None or leader.score < ranked[0].score - 2 * config.claim_margin:
+        return []
+    blocks = {q.evidence.row: q.evidence for q in scored}
+    parts = [
+        block
+        for block in blocks.values()
+        if block.page_id == leader.evidence.page_id
+        and block.heading_path == leader.evidence.heading_path
+        and block.kind == leader.evidence.kind
+    ]
+    known = {(q.evidence.row, q.span.start): q for q in scored}
+    items: list[Quote] = []
+    for block in sorted(parts, key=lambda b: b.ordinal):
+        for span in spans(block.text, block.kind, block.context, config.quote_words):
+            blank = Quote(block, span, None, 0.0, None, leader.score)
+            items.append(known.get((block.row, span.start), blank))
+    return _telling(items, lexis)
+
+
+def _telling(items: list[Quote], lexis: Lexis) -> list[Quote]:
+    found = [stems(item.span.quote) for item in items]
+    telling = {
+        key for key in lexis.weights if 0 < sum(key in words for words in found) < len(found) * 0.9
+    }
+    weights = [sum(lexis.weights[key] for key in telling & words) for words in found]
+    top = max(weights, default=0.0)
+    if top == 0.0:
+        return items
+    return [item for item, weight in zip(items, weights, strict=True) if weight >= top - 1e-9]

@@ -1,0 +1,49 @@
+"""From chosen quotes to claims with citations; a quote that is not in its block is never shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from retrieval.answer.models import Citation, Claim
+from retrieval.answer.reader import Quote
+from retrieval.errors import SitequestError
+
+NOT_FOUND = "The site does not seem to answer this question."
+
+
+class QuoteError(SitequestError):
+    """A quote does not occur in the block it is cited from: a defect, never shown as an answer."""
+
+
+def folded(text: str) -> str:
+    """Return ``text`` with runs of whitespace folded to one space."""
+    return " ".join(text.split())
+
+
+def claims(
+    quotes: Sequence[Quote],
+    cite: Callable[[int, str], Citation],
+    alternates: Callable[[int], list[int]],
+) -> list[Claim]:
+    """Return one claim per quote: cited from its block and from the blocks with the same text."""
+    found: dict[str, Claim] = {}
+    for quote in quotes:
+        verbatim = folded(quote.span.quote)
+        if verbatim not in folded(quote.evidence.text):
+            raise QuoteError(
+                f"A quote is not in its block: {verbatim[:80]!r}.", "Report this as a defect."
+            )
+        rows = [quote.evidence.row, *alternates(quote.evidence.row)]
+        citations = [cite(row, verbatim) for row in rows]
+        text = quote.span.read
+        if text in found:
+            citations = found[text].citations + citations
+        found[text] = Claim(text=text, citations=citations)
+    return list(found.values())
+
+
+def compose(parts: Sequence[Claim], as_list: bool) -> str:
+    """Return the answer's text: the claims as items of a list, or as sentences."""
+    if as_list and len(parts) > 1:
+        return "\n".join(f"- {claim.text}" for claim in parts)
+    return "\n".join(claim.text for claim in parts)
