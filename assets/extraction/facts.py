@@ -1,0 +1,269 @@
+"""Facts: label → value on a page, tied to the block it stands in and to what it is about.
+
+Subject, from near to far: the row's first cell or the person of the line; the deepest heading that
+begins with a code; the deepest heading that is the page's own; the page. ``subject_id`` is set only
+where it is certain: a page, a code, a cell that links to a page, a name that one page alone has.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+import pyarrow as pa
+
+from assets.extraction.layout import fold, layout_pairs
+from assets.extraction.patterns import leading_code
+from assets.extraction.sitenames import site_names
+from assets.extraction.values import value_type
+from retrieval.index.gazetteer import normalise
+from retrieval.snapshot import ids
+from retrieval.snapshot.schemas import enforce
+
+VERSION = "1"
+_GENERIC_PAGES = 3  # a heading on so many pages names a part of any page, not a thing
+_SHORT_BODY_WORDS = 25
+_BOILERPLATE_LABELS = 20  # a value that so many different labels have is a control's text
+# Dropped text that is not the site's own statement is no source of facts.
+_HEADING_UNITS = r"^.*\S\s+(\d[\d.]*(?:\s*(?:-|–|or|to)\s*\d[\d.]*)?)\s+(\p{L}+)$"
+
+
+def code_entity_id(code: str) -> str:
+    """Return the entity id of a code such as "CS 61A"."""
+    return ids.entity_id("name", f"CODE|{normalise(code)}")
+
+
+def page_entity_id(page_id: str) -> str:
+    """Return the entity id of a page."""
+    return ids.entity_id("page", page_id)
+
+
+def build_facts(
+    pages: pl.DataFrame, blocks: pl.DataFrame, links: pl.DataFrame, texts: pl.DataFrame
+) -> pa.Table:
+    """Return the ``facts`` table: of kept blocks per page, of repeated parts once for the site."""
+    names, surfaces = site_names(pages, blocks, links)
+    used = _used_blocks(blocks, texts)
+    pairs = _paired(used, texts)
+    pairs = pl.concat([pairs, _heading_pairs(used, texts, pairs), _heading_units(used)])
+    told = _with_subjects(_without_boilerplate(pairs), used, names, surfaces, links)
+    table = told.with_columns(
+        value_type=value_type(pl.col("value")),
+        occurrence=pl.int_range(pl.len()).over("block_id", "subject", "label", "value"),
+        extractor_version=pl.lit(VERSION),
+    )
+    table = table.with_columns(
+        fact_id=pl.Series(
+            [
+                ids.fact_id(*parts, occurrence)
+                for *parts, occurrence in table.select(
+                    "block_id", "subject", "label", "value", "occurrence"
+                ).iter_rows()
+            ],
+            dtype=pl.String,
+        )
+    )
+    columns = ["fact_id", "subject_id", "subject", "label", "value", "value_type", "block_id",
+               "page_id", "scope", "extractor", "extractor_version"]  # fmt: skip
+    return enforce("facts", table.select(columns).sort("fact_id").to_arrow())
+
+
+def _used_blocks(blocks: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+    """Return kept blocks (scope page) and one block of each repeated text (scope site)."""
+    columns = ["block_id", "page_id", "ordinal", "heading_path", "kind", "text_hash", "context"]
+    kept = blocks.filter("kept").select(*columns, scope=pl.lit("page"))
+    repeated = (
+        blocks.filter(~pl.col("kept") & pl.col("drop_reason").is_in(SITE_SCOPE_REASONS))
+        .sort("block_id")
+        .unique("text_hash", keep="first", maintain_order=True)
+        .join(texts.filter(pl.col("kept_blocks") == 0), on="text_hash", how="semi")
+        .select(*columns, scope=pl.lit("site"))
+    )
+    used = pl.concat([kept, repeated]).with_columns(
+        path=pl.col("heading_path").list.eval(pl.element().struct.field("text")),
+        depth=pl.col("heading_path").list.len(),
+    )
+    return used.sort("page_id", "ordinal")
+
+
+# Reasons of assets.parsing for text that the site repeats on purpose.
+SITE_SCOPE_REASONS = ("footer", "repeated", "template")
+
+
+def _paired(used: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+    units = used.select("text_hash", "kind", "context").unique().join(texts, on="text_hash")
+    pairs = layout_pairs(units.select("text_hash", "kind", "context", "text").sort("text_hash"))
+    keys = used.select("block_id", "text_hash", "kind", "context")
+    return (
+        pairs.join(keys, on=["text_hash", "kind", "context"], nulls_equal=True)
+        .with_columns(own_heading=pl.lit(False))
+        .select(
+            "block_id", "row", "nth", "subject_text", "label", "value", "extractor", "own_heading"
+        )
+    )
+
+
+def _without_boilerplate(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Drop lines whose value says the same of everything, as "Data Structures: Read Less"."""
+    labels = pl.col("label").n_unique().over("value")
+    return pairs.filter(
+        (pl.col("extractor") != "line")
+        | (labels < _BOILERPLATE_LABELS)
+        | (labels * 2 < pl.len().over("value"))
+        | (value_type(pl.col("value")) != "text")
+    )
+
+
+def _heading_pairs(used: pl.DataFrame, texts: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return headings with a short body that is their only block: the heading is the label."""
+    alone = (
+        used.filter((pl.col("depth") > 1) & (pl.col("scope") == "page"))
+        .filter(pl.len().over("page_id", "path") == 1)
+        .filter(pl.col("kind").is_in(["prose", "list"]))
+        .join(texts.filter(pl.col("words") <= _SHORT_BODY_WORDS), on="text_hash")
+        .join(pairs, on="block_id", how="anti")
+    )
+    return alone.select(
+        "block_id",
+        row=pl.lit(0, pl.Int32),
+        nth=pl.lit(0, pl.Int32),
+        subject_text=pl.lit(None, pl.String),
+        label=fold(pl.col("path").list.last()),
+        value=fold(pl.col("text")),
+        extractor=pl.lit("heading"),
+        own_heading=pl.lit(True),
+    ).filter((pl.col("value") != "") & (pl.col("label").str.len_chars() <= 60))
+
+
+def _heading_units(used: pl.DataFrame) -> pl.DataFrame:
+    """Return what a heading such as "CS 61A Programs 4 Units" says of its code: 4 units."""
+    first = (
+        used.filter((pl.col("depth") > 0) & (pl.col("scope") == "page"))
+        .with_columns(heading=fold(pl.col("path").list.last()))
+        .filter(pl.col("heading").str.contains(r"^[A-Z&]{2}.*\d\s+\p{L}+$"))
+        .unique(["page_id", "path"], keep="first", maintain_order=True)
+        .with_columns(parts=pl.col("heading").str.extract_groups(_HEADING_UNITS))
+        .unnest("parts")
+        .filter(pl.col("1").is_not_null())
+    )
+    codes = [leading_code(h) is not None for h in first["heading"].to_list()]
+    return first.filter(pl.Series(codes, dtype=pl.Boolean)).select(
+        "block_id",
+        row=pl.lit(-1, pl.Int32),
+        nth=pl.lit(0, pl.Int32),
+        subject_text=pl.lit(None, pl.String),
+        label=pl.col("2"),
+        value=pl.col("1") + " " + pl.col("2"),
+        extractor=pl.lit("heading"),
+        own_heading=pl.lit(False),
+    )
+
+
+def _with_subjects(
+    pairs: pl.DataFrame,
+    used: pl.DataFrame,
+    names: pl.DataFrame,
+    surfaces: pl.DataFrame,
+    links: pl.DataFrame,
+) -> pl.DataFrame:
+    """Add page_id, scope, subject and subject_id to ``pairs``."""
+    told = pairs.join(used.select("block_id", "page_id", "path", "scope"), on="block_id")
+    # "Course: CS 61A" under two columns: a first cell with a code is what the row is about.
+    told = told.join(_path_subjects(told, used, names), on=["page_id", "path", "own_heading"])
+    told = told.join(names.select("page_id", page_name="name"), on="page_id", how="left")
+    told = told.with_columns(
+        subject=pl.coalesce("subject_text", "section", "page_name", pl.lit("")),
+        about_page=pl.col("subject_text").is_null() & pl.col("section").is_null(),
+    )
+    told = told.join(_subject_ids(told["subject"], surfaces), on="subject", how="left")
+    linked = (
+        links.filter(pl.col("dst_page_id").is_not_null() & pl.col("block_id").is_not_null())
+        .with_columns(subject=fold(pl.col("anchor")))
+        .group_by("block_id", "subject")
+        .agg(pl.col("dst_page_id").first(), targets=pl.col("dst_page_id").n_unique())
+        .filter(pl.col("targets") == 1)
+    )
+    told = told.join(linked, on=["block_id", "subject"], how="left")
+    pages = told.select(page=pl.concat([pl.col("page_id"), pl.col("dst_page_id")]).unique()).filter(
+        pl.col("page").is_in(names["page_id"].implode())
+    )["page"]
+    entity = pl.DataFrame(
+        {"page": pages, "entity": [page_entity_id(p) for p in pages.to_list()]},
+        schema={"page": pl.String, "entity": pl.String},
+    )
+    told = told.join(entity.rename({"entity": "of_page"}), left_on="page_id", right_on="page",
+                     how="left")  # fmt: skip
+    told = told.join(entity.rename({"entity": "of_link"}), left_on="dst_page_id", right_on="page",
+                     how="left")  # fmt: skip
+    return told.with_columns(
+        subject_id=pl.when("about_page")
+        .then(pl.col("of_page"))
+        .otherwise(pl.coalesce("of_link", "named_id"))
+    ).sort("page_id", "block_id", "row", "nth", "extractor")
+
+
+def _path_subjects(told: pl.DataFrame, used: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+    """Return the section a fact is about: page_id, path, own_heading, section (null: the page)."""
+    generic = set(
+        used.filter(pl.col("scope") == "page")
+        .select("page_id", heading=pl.col("path"))
+        .explode("heading", empty_as_null=False)
+        .unique()
+        .group_by("heading")
+        .len()
+        .filter(pl.col("len") >= _GENERIC_PAGES)["heading"]
+        .to_list()
+    )
+    paths = (
+        told.select("page_id", "path", "own_heading", "scope")
+        .unique()
+        .join(names.select("page_id", "h1", "name"), on="page_id", how="left")
+    )
+    sections = []
+    for path, own, scope, h1, name in paths.select(
+        "path", "own_heading", "scope", "h1", "name"
+    ).iter_rows():
+        headings = [] if scope == "site" else path[: -1 if own else None]
+        sections.append(_section(headings, generic, (h1, name)))
+    return (
+        paths.with_columns(section=pl.Series(sections, dtype=pl.String))
+        .select("page_id", "path", "own_heading", "section")
+        .unique()
+    )
+
+
+def _code_heading(heading: str) -> str:
+    """Return a code's heading with folded spaces and without the units at its end."""
+    folded = " ".join(heading.split())
+    return re.sub(r"\s+\d[\d.]*(?:\s*(?:-|–|or|to)\s*\d[\d.]*)?\s+[^\W\d_]+$", "", folded)
+
+
+def _section(
+    headings: list[str], generic: set[str], page: tuple[str | None, str | None]
+) -> str | None:
+    """Return the heading that a fact under ``headings`` is about, None for the page."""
+    for heading in reversed(headings):
+        if leading_code(heading):
+            return _code_heading(heading)
+    for heading in reversed(headings):
+        if heading in page:
+            return None
+        if heading not in generic:
+            return " ".join(heading.split())
+    return None
+
+
+def _subject_ids(subjects: pl.Series, surfaces: pl.DataFrame) -> pl.DataFrame:
+    """Return subject, named_id: a code's entity, or the page that alone has the name."""
+    own = surfaces.filter((pl.col("holders") == 1) & pl.col("source").is_in(["title", "h1"]))
+    page_of = dict(own.select("form", "page_id").iter_rows())
+    found: list[tuple[str, str | None]] = []
+    for subject in subjects.unique().sort().to_list():
+        code = leading_code(subject)
+        page = page_of.get(normalise(subject))
+        found.append((subject, code_entity_id(code) if code else page and page_entity_id(page)))
+    return (
+        pl.DataFrame(found, schema=["subject", "named_id"], orient="row")
+        if found
+        else (pl.DataFrame(schema={"subject": pl.String, "named_id": pl.String}))
+    )
