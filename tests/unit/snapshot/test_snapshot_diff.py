@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retrieval.snapshot.diff import CONTENT_TABLES, diff, diff_table, summary
+from retrieval.snapshot.hashing import content_hashes, row_hashes, row_keys, table_hash
+from retrieval.snapshot.layout import SitePaths
+from retrieval.snapshot.schemas import TABLES, empty, enforce
+from tests.storekit import frame, published, rows, texts
+
+row_sets = st.dictionaries(st.text("abc", min_size=1, max_size=4), st.text(max_size=8), max_size=10)
+
+
+@settings(max_examples=60, deadline=None)
+@given(row_sets, row_sets)
+def test_a_diff_applied_to_the_one_gives_the_other(
+    before: dict[str, str], after: dict[str, str]
+) -> None:
+    changes = diff_table("texts", frame(texts(before)), frame(texts(after)))
+    assert changes["key"].to_list() == sorted(changes["key"].to_list())
+    result = dict(before)
+    for row in changes.iter_rows(named=True):
+        key = row["key"]
+        assert (row["before"] is None) == (key not in before)
+        assert (row["after"] is None) == (key not in after)
+        if row["kind"] == "removed":
+            del result[key]
+        else:
+            assert (row["kind"] == "added") == (key not in before)
+            result[key] = after[key]
+    assert result == after
+    back = diff_table("texts", frame(texts(after)), frame(texts(before)))
+    assert back["key"].to_list() == changes["key"].to_list()
+    assert back["before"].to_list() == changes["after"].to_list()
+
+
+@pytest.mark.parametrize("name", list(TABLES))
+def test_the_rows_of_a_diff_have_the_schema_of_changes(name: str) -> None:
+    changes = diff_table(name, frame(rows(name, [1, 2])), frame(rows(name, [2, 3])))
+    assert enforce("changes", changes.to_arrow()).num_rows == 2
+    assert changes["kind"].to_list() == ["removed", "added"]
+    assert diff_table(name, frame(rows(name, [1])), frame(rows(name, [1]))).height == 0
+
+
+@pytest.mark.parametrize("name", CONTENT_TABLES)
+def test_every_column_but_key_and_history_shows_as_a_change(name: str) -> None:
+    table = TABLES[name]
+    before = rows(name, [2])
+    for column in table.columns:
+        position = before.schema.get_field_index(column.name)
+        other = before.set_column(
+            position, before.schema.field(position), rows(name, [5])[position]
+        )
+        changes = diff_table(name, frame(before), frame(other))
+        if column.name in table.history:
+            assert changes.height == 0, column.name
+        elif column.name in table.key:
+            assert sorted(changes["kind"]) == ["added", "removed"], column.name
+        elif column.type == pa.bool_():
+            assert before[position].equals(other[position]) == (changes.height == 0)
+        else:
+            assert changes["kind"].to_list() == ["changed"], column.name
+
+
+def test_null_and_look_alikes_hash_apart() -> None:
+    values = pl.DataFrame(
+        {
+            "s": [None, "null", "", '"', "a\x1fb"],
+            "f": [None, float("nan"), float("inf"), float("-inf"), 0.0],
+            "l": [None, [], [None], [""], ["a", "b"]],
+        }
+    )
+    for column in values.columns:
+        assert row_hashes(values, [column]).n_unique() == 5, column
+    shifted = pl.DataFrame({"a": ["x", "xy"], "b": ["yz", "z"]})
+    assert row_hashes(shifted, ["a", "b"]).n_unique() == 2
+
+
+def test_a_column_the_earlier_schema_lacked_counts_as_null() -> None:
+    now = frame(texts({"a": "x"})).with_columns(words=pl.lit(None, pl.Int32))
+    assert diff_table("texts", now.drop("words"), now).height == 0
+    assert diff_table("texts", now.drop("words"), frame(texts({"a": "x"}))).height == 1
+
+
+def test_hashes_are_fixed_values() -> None:
+    """A change here makes every stored snapshot look changed: it needs a reason."""
+    assert row_hashes(frame(texts({"a": "x"})), ["text", "words"]).to_list() == [
+        "13b4f321e05929bcddab"
+    ]
+    assert content_hashes("blocks", frame(rows("blocks", [1, 2]))) == (
+        "534388f6e0e5d4157498bfa2445107e1",
+        "215d81a56ed79882e1524ff5fa4d2b3c",
+    )
+
+
+def test_hashes_are_the_same_in_another_process() -> None:
+    code = (
+        "from tests.storekit import frame, rows\n"
+        "from retrieval.snapshot.hashing import content_hashes\n"
+        "from retrieval.snapshot.schemas import TABLES\n"
+        "for name in TABLES: print(*content_hashes(name, frame(rows(name, [1, 2, 3]))))\n"
+    )
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, check=True, cwd=root,
+        env={**os.environ, "PYTHONHASHSEED": "7", "POLARS_MAX_THREADS": "1"},
+    )  # fmt: skip
+    here = [" ".join(content_hashes(name, frame(rows(name, [1, 2, 3])))) for name in TABLES]
+    assert done.stdout.splitlines() == here
+
+
+def test_the_order_of_rows_is_part_of_a_table_hash_and_values_are_not_confused() -> None:
+    one, two = frame(rows("texts", [1, 2])), frame(rows("texts", [2, 1]))
+    assert table_hash("texts", one, ["text"]) != table_hash("texts", two, ["text"])
+    assert table_hash("texts", one, ["text"]) != table_hash("mentions", one, ["text"])
+    assert content_hashes("changes", frame(rows("changes", [1]))) != content_hashes(
+        "changes", frame(rows("changes", [2]))
+    )
+
+
+def test_keys_of_several_columns_are_joined() -> None:
+    assert row_keys("links", frame(rows("links", [4]))).to_list() == ["v4\x1f4"]
+
+
+def test_diff_of_snapshots_and_its_summary(tmp_path: Path) -> None:
+    paths = SitePaths(tmp_path, "demo")
+    a = published(paths, "r1", {"texts": texts({"a": "1", "b": "2", "c": "3"})})
+    b = published(
+        paths, "r2", {"texts": texts({"b": "9", "c": "3", "d": "4"}), "pages": rows("pages", [1])}
+    )
+    changes = diff(a, b)
+    assert summary(changes) == {
+        "pages": {"added": 1, "changed": 0, "removed": 0},
+        "texts": {"added": 1, "changed": 1, "removed": 1},
+    }
+    assert changes.select("table", "key").rows() == [
+        ("pages", "v1"), ("texts", "a"), ("texts", "b"), ("texts", "d"),
+    ]  # fmt: skip
+    assert changes.equals(b.table("changes"))
+    assert diff(a, b, ["pages"]).height == 1
+    assert diff(a, a).height == 0
+    assert summary(diff(a, a)) == {}
+    assert enforce("changes", diff(a, a).to_arrow()).equals(empty("changes"))
