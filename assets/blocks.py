@@ -1,0 +1,48 @@
+"""The `blocks` stage: bodies into blocks, links and texts."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from assets.config import SiteConfig
+from assets.shell import MODELS_KEY, Models, asset_key, find_candidate, lock_key, result, stage
+from assets.versions import CODE_VERSIONS
+
+
+def blocks_asset(site: SiteConfig) -> dg.AssetsDefinition:
+    """Build the `blocks` asset (tables blocks, links, texts)."""
+
+    @dg.asset(
+        key=asset_key(site, "blocks"),
+        deps=[asset_key(site, "pages")],
+        group_name=site.name,
+        code_version=CODE_VERSIONS["blocks"],
+        required_resource_keys={MODELS_KEY, lock_key(site)},
+        description="Blocks under their headings, hyperlinks, distinct texts.",
+    )
+    def blocks(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+        from assets.parsing.blocks import build_blocks
+        from retrieval.snapshot.bodies import Bodies
+
+        models: Models = getattr(context.resources, MODELS_KEY)
+        candidate = find_candidate(context, site)
+        with stage(candidate, "blocks") as cost:
+            embedder = models.embedder(site.models)
+            tables = build_blocks(
+                candidate.table("pages"),
+                Bodies(site.paths.bodies),
+                parent=candidate,
+                config=site.parse,
+                count_tokens=embedder.count_tokens,
+                max_tokens=embedder.max_tokens,
+            )
+            written = {
+                name: candidate.write(
+                    name, getattr(tables, name), code_version=CODE_VERSIONS[name]
+                )
+                for name in ("blocks", "links", "texts")
+            }
+            cost.counts = dict(tables.stats)
+        return result(written, cost)
+
+    return blocks

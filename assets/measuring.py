@@ -1,0 +1,34 @@
+"""Rows of the `metrics` table: counts of the index and the answers to the site's questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from assets.config import SiteConfig
+from assets.publishing.candidate import Candidate
+from retrieval.snapshot.schemas import TABLES, empty
+
+COUNTED = tuple(name for name in TABLES if name not in ("changes", "metrics"))
+
+
+def index_counts(candidate: Candidate) -> pl.DataFrame:
+    """Return rows per table, pages per state and kept blocks, as `metrics` rows of set `index`."""
+    values = {f"{name}_rows": candidate.table(name).height for name in COUNTED}
+    states = candidate.table("pages").group_by("state").len().sort("state")
+    values |= {f"pages_{state}": count for state, count in states.iter_rows()}
+    values["blocks_kept"] = candidate.table("blocks").filter("kept").height
+    frame = pl.DataFrame(
+        {"metric": list(values), "value": [float(value) for value in values.values()]}
+    )
+    return frame.select(
+        question_set=pl.lit("index"),
+        system=pl.lit("sitequest"),
+        question_type=pl.lit("all"),
+        metric="metric",
+        value="value",
+        low=pl.lit(None, pl.Float64),
+        high=pl.lit(None, pl.Float64),
+        n=pl.lit(0, pl.Int32),
+    ).cast(dict(pl.DataFrame(empty("metrics")).schema))

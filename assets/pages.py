@@ -1,0 +1,113 @@
+"""The `site` observation and the `pages` stage: crawl, page states, bodies; begins the candidate."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from assets.config import SiteConfig
+from assets.crawling.pages import CODE_VERSION, build_pages
+from assets.crawling.probe import probe
+from assets.crawling.run import CrawlReport, crawl
+from assets.publishing.candidate import Candidate
+from assets.shell import LABEL_TAG, asset_key, log, result, stage, lock_key
+
+
+def site_observation(site: SiteConfig) -> dg.AssetsDefinition:
+    """Build the observable `site` asset: robots, sitemap and the seeds' validators, hashed."""
+
+    @dg.observable_source_asset(
+        key=asset_key(site, "site"), group_name=site.name, description="The website, as it is now."
+    )
+    def observe() -> dg.DataVersion:
+        return dg.DataVersion(probe(site.crawl))
+
+    return observe  # type: ignore[return-value]
+
+
+def pages_asset(site: SiteConfig) -> dg.AssetsDefinition:
+    """Build the `pages` asset.
+
+    It yields nothing when the crawl brought nothing new and neither code, configuration nor label
+    ask for a new snapshot: Dagster then skips all later steps and the run succeeds.
+    """
+
+    @dg.asset(
+        key=asset_key(site, "pages"),
+        deps=[asset_key(site, "site")],
+        group_name=site.name,
+        required_resource_keys={lock_key(site)},
+        code_version=CODE_VERSION,
+        output_required=False,
+        description="Known URLs with their states; raw bodies by content.",
+    )
+    def pages(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
+        label = context.run_tags.get(LABEL_TAG)
+        candidate = Candidate.begin(site.paths, run_id=context.run_id, label=label)
+        with stage(candidate, "pages") as cost, _Resident() as waiting:
+            parent = candidate.parent_table("pages")
+            report = crawl(site.crawl, site.paths, candidate.id, parent, _progress(site.name))
+            waiting.stop()
+            table = build_pages(
+                report.journal, parent, now=datetime.now(UTC), config=site.crawl
+            )
+            written = candidate.write("pages", table, code_version=CODE_VERSION)
+            cost.counts = _counts(table, report) | {"waiting_rss_mb": round(waiting.peak_mb, 1)}
+        if nothing_new(site, candidate, written):
+            log.info("%s: nothing changed, the published snapshot stays", site.name)
+            candidate.discard()
+            return
+        yield result({"pages": written}, cost, requests=report.requests, bytes=report.bytes)
+
+    return pages
+
+
+class _Resident:
+    """Samples this process's resident memory while the crawl subprocess works."""
+
+    def __init__(self) -> None:
+        self.peak_mb = 0.0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    def __enter__(self) -> _Resident:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End the sampling."""
+        self._done.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        import psutil
+
+        process = psutil.Process()
+        while True:
+            self.peak_mb = max(self.peak_mb, process.memory_info().rss / 2**20)
+            if self._done.wait(0.2):
+                return
+
+
+def nothing_new(site: SiteConfig, candidate: Candidate, pages: Written) -> bool:
+    """Say whether the parent already is what this run would make.
+
+    True when the pages are the parent's (history columns aside) and code, configuration, models
+    and label are too: every later table is a pure function of those.
+    """
+    parent = candidate.parent
+    if parent is None:
+        return False
+    manifest = parent.manifest
+    return (
+        manifest.tables["pages"].data_version == pages.data_version
+        and manifest.config_fingerprint == site.fingerprint
+        and all(entry.code_version == CODE_VERSIONS[n] for n, entry in manifest.tables.items())
+        and candidate.label in (None, manifest.label)
+    )

@@ -1,0 +1,115 @@
+"""`sync`: run a site's job in this process on the persistent instance and report what came of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from assets.shell import LABEL_TAG
+from assets.stage import StageCost, load
+from pipelines.instance import open_instance
+from pipelines.jobs import job_name
+from pipelines.settings import Settings
+from retrieval.errors import SitequestError
+from retrieval.snapshot.layout import SitePaths
+from retrieval.snapshot.manifest import Manifest
+from retrieval.snapshot.reader import SiteStore, open_dir
+
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+
+@dataclass(frozen=True)
+class SyncReport:
+    """What a sync did.
+
+    ``status`` is published, unchanged (nothing new: LATEST stays) or held (a check failed: LATEST
+    stays); ``changes`` counts rows by table and kind; ``stages`` are the costs.
+    """
+
+    site: str
+    status: Literal["published", "unchanged", "held"]
+    run_id: str
+    manifest: Manifest
+    directory: Path
+    changes: dict[str, dict[str, int]]
+    stages: dict[str, StageCost]
+
+
+def sync(
+    settings: Settings,
+    site: str,
+    *,
+    label: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> SyncReport:
+    """Sync ``site``.
+
+    Raises the SitequestError that a stage raised (unreachable host, busy site, full disk, …);
+    a failure of another kind comes as SitequestError that names the run.
+    """
+    from pipelines.definitions import build_defs
+
+    paths = settings.site(site).paths
+    job = build_defs(settings, overrides).resolve_job_def(job_name(site))
+    tags = {LABEL_TAG: label} if label else {}
+    with open_instance(settings.root) as instance:
+        try:
+            run = job.execute_in_process(instance=instance, tags=tags, run_config=QUIET)
+        except Exception as error:
+            raise _cause(error) from error
+    return _report(paths, run.run_id)
+
+
+def _cause(error: BaseException) -> SitequestError:
+    """Return the SitequestError behind what Dagster raised, or one that says what happened."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, SitequestError):
+            return seen
+        seen = seen.__cause__ or seen.__context__
+    return SitequestError(
+        f"The sync failed: {type(error).__name__}: {str(error).splitlines()[0]}.",
+        "LATEST is as it was. `sitequest dagster` shows the run with its log.",
+    )
+
+
+def _report(paths: SitePaths, run_id: str) -> SyncReport:
+    store = SiteStore(paths.root, paths.site)
+    for directory, status in _candidates(paths):
+        manifest = open_dir(directory).manifest
+        if manifest.run_id == run_id:
+            return SyncReport(
+                site=paths.site,
+                status=status,
+                run_id=run_id,
+                manifest=manifest,
+                directory=directory,
+                changes=_changes(directory),
+                stages=load(directory),
+            )
+    latest = store.latest()
+    return SyncReport(paths.site, "unchanged", run_id, latest.manifest, latest.dir, {}, {})
+
+
+def _candidates(paths: SitePaths) -> list[tuple[Path, Literal["published", "held"]]]:
+    """Return published and held snapshots, newest first."""
+    found: list[tuple[Path, Literal["published", "held"]]] = []
+    found += [(path, "published") for path in _entries(paths.snapshots)]
+    found += [(path, "held") for path in _entries(paths.held)]
+    return sorted(found, key=lambda item: item[0].name, reverse=True)
+
+
+def _entries(directory: Path) -> list[Path]:
+    return [Path(entry) for entry in os.scandir(directory)] if directory.is_dir() else []
+
+
+def _changes(directory: Path) -> dict[str, dict[str, int]]:
+    """Count the rows of `changes` by table and kind."""
+    counts = open_dir(directory).table("changes").group_by("table", "kind").len().sort("table", "kind")
+    result: dict[str, dict[str, int]] = {}
+    for table, kind, count in counts.iter_rows():
+        result.setdefault(table, {})[kind] = count
+    return result
