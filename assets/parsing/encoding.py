@@ -54,6 +54,8 @@ _LABELS = {
     "cp949": "euc-kr ks_c_5601-1987 ks_c_5601-1989 ksc5601 ksc_5601 korean windows-949 cseuckr",
 }
 _CODECS = {label: codec for codec, labels in _LABELS.items() for label in labels.split()}
+# Our own names as well: `pages.encoding` holds the codec, and a stored body is decoded by it again.
+_CODECS |= {codec: codec for codec in _LABELS}
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
