@@ -85,10 +85,11 @@ def verify_models(config: ModelsConfig) -> list[ModelStatus]:
         ("reranker", config.reranker),
         ("ner", config.ner),
     ]
-    return [_status(role, spec) for role, spec in roles]
+    return [verify_model(role, spec) for role, spec in roles]
 
 
-def _status(role: Role, spec: ModelSpec) -> ModelStatus:
+def verify_model(role: Role, spec: ModelSpec) -> ModelStatus:
+    """Hash the files of one model without loading it. Raises ModelError with the remedy."""
     if spec.kind == "hash":
         return ModelStatus(role=role, name=spec.name, revision="", sha256="", where="built in")
     if spec.kind == "sentence-transformers":
