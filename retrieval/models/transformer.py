@@ -155,7 +155,8 @@ def _load(kind: str, directory: Path) -> Any:
     import sentence_transformers
     from transformers.utils import logging
 
-    logging.disable_progress_bar()  # data on stdout, our own progress on stderr
+    quiet: Any = logging.disable_progress_bar
+    quiet()  # data on stdout, our own progress on stderr
     try:
         return getattr(sentence_transformers, kind)(str(directory), device="cpu")
     except Exception as error:

@@ -1,0 +1,90 @@
+"""The distinct strings that a candidate's kept blocks need embedded, rebuilt from its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from assets.publishing.candidate import Candidate
+from retrieval.errors import SitequestError
+from retrieval.snapshot.ids import input_hash
+from retrieval.snapshot.inputs import path_input, text_input
+
+
+class InputMismatchError(SitequestError):
+    """A block's input hash is not the hash of its string: two stages disagree on the string."""
+
+
+def wanted_inputs(candidate: Candidate) -> pl.DataFrame:
+    """Return (input_hash, kind, block_id), one row per distinct string, sorted by hash.
+
+    ``kind`` is ``text`` when any kept block has the string as its text input, else ``path``;
+    ``block_id`` is one block the string can be rebuilt from, in the role of ``kind``.
+    """
+    kept = candidate.table("blocks").lazy().filter("kept")
+    texts = kept.select("input_hash", pl.lit("text").alias("kind"), "block_id")
+    paths = kept.select(
+        pl.col("path_input_hash").alias("input_hash"), pl.lit("path").alias("kind"), "block_id"
+    )
+    return (
+        pl.concat([texts, paths])
+        .drop_nulls("input_hash")
+        .group_by("input_hash")
+        # "text" sorts after "path": the greatest kind wins, with the first of its blocks.
+        .agg(
+            pl.col("kind").max(),
+            pl.col("block_id").filter(pl.col("kind") == pl.col("kind").max()).min(),
+        )
+        .sort("input_hash")
+        .collect()
+    )
+
+
+def rebuild(candidate: Candidate, wanted: pl.DataFrame) -> pl.DataFrame:
+    """Return (input_hash, kind, input) for rows of `wanted_inputs`, sorted by hash.
+
+    Raises InputMismatchError when a string does not have the hash its block names.
+    """
+    rows = (
+        wanted.lazy()
+        .join(
+            candidate.table("blocks")
+            .lazy()
+            .select(
+                "block_id",
+                "page_id",
+                "text_hash",
+                "context",
+                pl.col("heading_path").list.eval(pl.element().struct.field("text")),
+            ),
+            on="block_id",
+        )
+        .join(candidate.table("texts").lazy().select("text_hash", "text"), on="text_hash")
+        .join(candidate.table("pages").lazy().select("page_id", "title"), on="page_id")
+        .sort("input_hash")
+        .collect()
+    )
+    strings = pl.Series("input", list(_strings(rows.iter_rows(named=True))), dtype=pl.String)
+    if len(strings) != wanted.height:
+        raise InputMismatchError(
+            f"{wanted.height - len(strings)} embedded strings have no block, text or page.",
+            "The tables do not belong together: run the sync again.",
+        )
+    return rows.select("input_hash", "kind").with_columns(strings)
+
+
+def _strings(rows: Iterable[dict[str, object]]) -> Iterable[str]:
+    for row in rows:
+        headings: list[str] = row["heading_path"]  # type: ignore[assignment]
+        if row["kind"] == "text":
+            string = text_input(headings, row["context"], row["text"])  # type: ignore[arg-type]
+        else:
+            string = path_input(row["title"], headings)  # type: ignore[arg-type]
+        if input_hash(string) != row["input_hash"]:
+            raise InputMismatchError(
+                f"Block {row['block_id']} names {row['kind']} input {row['input_hash']}, but its"
+                " string has another hash.",
+                "The blocks were made by another version: run the sync again.",
+            )
+        yield string
