@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-VERSION = "1"
+VERSION = "2"
 SEPARATOR = " > "
 HEADING_WEIGHT = 120  # nearest heading in front of a text
 CONTEXT_WEIGHT = 240  # repeated table header or list lead in front of a text
@@ -56,12 +56,13 @@ def text_input(heading_path: Sequence[str], context: str | None, text: str) -> s
     """Return the embedded string of a block's text: nearest heading, context, text.
 
     ``heading_path`` is outermost first. The text itself is never cut: whoever makes blocks sizes
-    them so that this string fits the embedding model. A text that only repeats the heading (a
-    heading without content) is not said twice.
+    them so that this string fits the embedding model. A text that opens its section has the
+    heading as its first line; the heading is not said twice.
     """
-    if heading_path and not context and text.split() == heading_path[-1].split():
-        return text.strip()
-    return text_prefix(heading_path, context) + text.strip()
+    stripped = text.strip()
+    if heading_path and stripped.partition("\n")[0].split() == heading_path[-1].split():
+        heading_path = ()
+    return text_prefix(heading_path, context) + stripped
 
 
 def path_input(title: str | None, heading_path: Sequence[str]) -> str:

@@ -159,6 +159,7 @@ _ALL = (
             _c("kind", S, "one of BLOCK_KINDS"),
             _c("text_hash", S, "key into texts"),
             _n("context", S, "repeated table header or list lead of a split part; not page text"),
+            _c("signature", S, "hash of the tag path; with text_hash it counts repetition"),
             _c("kept", B, "false: template, hidden or other dropped text"),
             _n("drop_reason", S, "why it was dropped; null when kept"),
             _n("input_hash", S, "embedded string of heading and text; null when dropped"),
