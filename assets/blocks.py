@@ -1,7 +1,5 @@
 """The `blocks` stage: bodies into blocks, links and texts."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from assets.config import SiteConfig
@@ -37,9 +35,7 @@ def blocks_asset(site: SiteConfig) -> dg.AssetsDefinition:
                 max_tokens=embedder.max_tokens,
             )
             written = {
-                name: candidate.write(
-                    name, getattr(tables, name), code_version=CODE_VERSIONS[name]
-                )
+                name: candidate.write(name, getattr(tables, name), code_version=CODE_VERSIONS[name])
                 for name in ("blocks", "links", "texts")
             }
             cost.counts = dict(tables.stats)

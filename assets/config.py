@@ -57,7 +57,15 @@ class SiteConfig(BaseModel):
         """
         crawl = self.crawl.model_dump(
             mode="json",
-            include={"seeds", "hosts", "include", "exclude", "max_depth", "sitemaps", "drop_params"},
+            include={
+                "seeds",
+                "hosts",
+                "include",
+                "exclude",
+                "max_depth",
+                "sitemaps",
+                "drop_params",
+            },
         )
         parts = [crawl, self.parse.model_dump(mode="json"), self.models.model_dump(mode="json")]
         return sha256(repr(parts).encode()).hexdigest()[:16]

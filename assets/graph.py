@@ -1,7 +1,5 @@
 """The linking stages: entities, relations and topics, recomputed whole, vectorised."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from assets.config import SiteConfig
@@ -54,9 +52,7 @@ def relations_asset(site: SiteConfig) -> dg.AssetsDefinition:
         with stage(candidate, "relations") as cost:
             names = ("pages", "blocks", "links", "texts", "entities", "entity_edges", "facts")
             table = build_relations(*(candidate.table(name) for name in names))
-            written = candidate.write(
-                "relations", table, code_version=CODE_VERSIONS["relations"]
-            )
+            written = candidate.write("relations", table, code_version=CODE_VERSIONS["relations"])
         return result({"relations": written}, cost)
 
     return relations

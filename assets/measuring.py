@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 
-from assets.config import SiteConfig
 from assets.publishing.candidate import Candidate
 from retrieval.snapshot.schemas import TABLES, empty
 

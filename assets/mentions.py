@@ -1,7 +1,5 @@
 """The `mentions` and `facts` stages: what texts and tables say, raw, before any linking."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from assets.config import SiteConfig
@@ -29,9 +27,7 @@ def mentions_asset(site: SiteConfig) -> dg.AssetsDefinition:
             ner = models.ner(site.models)
             inputs = [candidate.table(name) for name in ("pages", "blocks", "links", "texts")]
             table = build_mentions(*inputs, parent=candidate, ner=ner)
-            written = candidate.write(
-                "mentions", table, code_version=CODE_VERSIONS["mentions"]
-            )
+            written = candidate.write("mentions", table, code_version=CODE_VERSIONS["mentions"])
             cost.model_seconds, cost.load_seconds = ner.seconds, ner.load_seconds
             cost.model_cpu_seconds = ner.cpu_seconds
             cost.counts = {"texts_read_by_model": ner.texts}

@@ -1,19 +1,23 @@
-"""The `site` observation and the `pages` stage: crawl, page states, bodies; begins the candidate."""
-
-from __future__ import annotations
+"""The `site` observation and the `pages` stage: crawl, states, bodies; begins the candidate."""
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from typing import Any, Self
 
 import dagster as dg
+import pyarrow as pa
 
 from assets.config import SiteConfig
-from assets.crawling.pages import CODE_VERSION, build_pages
+from assets.crawling.pages import build_pages
 from assets.crawling.probe import probe
 from assets.crawling.run import CrawlReport, crawl
-from assets.publishing.candidate import Candidate
-from assets.shell import LABEL_TAG, asset_key, log, result, stage, lock_key
+from assets.publishing.candidate import Candidate, Written
+from assets.shell import LABEL_TAG, asset_key, lock_key, log, result, stage
+from assets.versions import CODE_VERSIONS
+
+_PROGRESS_SECONDS = 2.0
 
 
 def site_observation(site: SiteConfig) -> dg.AssetsDefinition:
@@ -40,7 +44,7 @@ def pages_asset(site: SiteConfig) -> dg.AssetsDefinition:
         deps=[asset_key(site, "site")],
         group_name=site.name,
         required_resource_keys={lock_key(site)},
-        code_version=CODE_VERSION,
+        code_version=CODE_VERSIONS["pages"],
         output_required=False,
         description="Known URLs with their states; raw bodies by content.",
     )
@@ -51,10 +55,8 @@ def pages_asset(site: SiteConfig) -> dg.AssetsDefinition:
             parent = candidate.parent_table("pages")
             report = crawl(site.crawl, site.paths, candidate.id, parent, _progress(site.name))
             waiting.stop()
-            table = build_pages(
-                report.journal, parent, now=datetime.now(UTC), config=site.crawl
-            )
-            written = candidate.write("pages", table, code_version=CODE_VERSION)
+            table = build_pages(report.journal, parent, now=datetime.now(UTC), config=site.crawl)
+            written = candidate.write("pages", table, code_version=CODE_VERSIONS["pages"])
             cost.counts = _counts(table, report) | {"waiting_rss_mb": round(waiting.peak_mb, 1)}
         if nothing_new(site, candidate, written):
             log.info("%s: nothing changed, the published snapshot stays", site.name)
@@ -73,7 +75,7 @@ class _Resident:
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._sample, daemon=True)
 
-    def __enter__(self) -> _Resident:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -93,6 +95,31 @@ class _Resident:
             self.peak_mb = max(self.peak_mb, process.memory_info().rss / 2**20)
             if self._done.wait(0.2):
                 return
+
+
+def _progress(site: str) -> Callable[[dict[str, Any]], None]:
+    """Return what tells the log how far the crawl is, at most every two seconds."""
+    last = 0.0
+
+    def report(event: dict[str, Any]) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _PROGRESS_SECONDS:
+            last = time.monotonic()
+            log.info("%s: crawl: %s", site, ", ".join(f"{k} {v}" for k, v in event.items()))
+
+    return report
+
+
+def _counts(pages: pa.Table, report: CrawlReport) -> dict[str, float]:
+    """Return pages by state and what the crawl cost."""
+    states = pages["state"].value_counts().to_pylist()
+    return {
+        **{item["values"]: item["counts"] for item in states},
+        "requests": report.requests,
+        "bytes": report.bytes,
+        "crawl_cpu_seconds": report.cpu_seconds,
+        "crawl_peak_rss_mb": report.peak_rss_mb,
+    }
 
 
 def nothing_new(site: SiteConfig, candidate: Candidate, pages: Written) -> bool:

@@ -1,7 +1,5 @@
 """The `published_snapshot` stage: the only thing that moves LATEST."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from assets.config import SiteConfig

@@ -1,7 +1,5 @@
 """The `candidate_report` stage: metrics, changes, manifest, checks; holds a bad candidate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib.metadata import version
 
@@ -107,6 +105,4 @@ def _write_metrics(site: SiteConfig, candidate: Candidate, models: Models) -> No
     frames = [index_counts(candidate)]
     if site.evaluation is not None:
         frames.append(question_metrics(site, candidate))
-    candidate.write(
-        "metrics", pl.concat(frames).to_arrow(), code_version=CODE_VERSIONS["metrics"]
-    )
+    candidate.write("metrics", pl.concat(frames).to_arrow(), code_version=CODE_VERSIONS["metrics"])

@@ -19,9 +19,10 @@ from assets.stage import StageCost, measured
 from retrieval.snapshot.ids import digest
 
 if TYPE_CHECKING:
+    from retrieval.models.protocols import Embedder
+
     from assets.extraction.ner import Ner
     from retrieval.models.config import ModelsConfig
-    from retrieval.models.protocols import Embedder
 
 log = logging.getLogger("sitequest")
 

@@ -1,7 +1,5 @@
 """The `vectors` stage: each distinct string embedded once, then the files the query side maps."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from assets.config import SiteConfig
@@ -15,8 +13,7 @@ def vectors_asset(site: SiteConfig) -> dg.AssetsDefinition:
     @dg.asset(
         key=asset_key(site, "vectors"),
         deps=[
-            asset_key(site, name)
-            for name in ("blocks", "facts", "entities", "relations", "topics")
+            asset_key(site, name) for name in ("blocks", "facts", "entities", "relations", "topics")
         ],
         group_name=site.name,
         code_version=CODE_VERSIONS["vectors"],

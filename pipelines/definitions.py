@@ -19,9 +19,7 @@ from pipelines.sensors import run_log_sensors
 from pipelines.settings import Settings, find_config, load_settings
 
 
-def build_defs(
-    settings: Settings, overrides: Mapping[str, Any] | None = None
-) -> dg.Definitions:
+def build_defs(settings: Settings, overrides: Mapping[str, Any] | None = None) -> dg.Definitions:
     """Build assets, jobs, schedules and sensors of every site of ``settings``.
 
     ``overrides`` replaces resources by key (``models``: something that satisfies

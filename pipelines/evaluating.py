@@ -79,7 +79,7 @@ def _system(name: str, settings: Settings, site: str, snapshot: Snapshot) -> Sys
     if name == "chunk":
         from evaluation.cache import SqliteVectorCache
         from evaluation.systems.chunk import ChunkSystem
-        from retrieval.models.registry import load_embedder
+        from retrieval.models.load import load_embedder
         from retrieval.snapshot.bodies import Bodies
         from retrieval.snapshot.layout import SitePaths
 
@@ -91,6 +91,7 @@ def _system(name: str, settings: Settings, site: str, snapshot: Snapshot) -> Sys
             cache=SqliteVectorCache(paths.results / "chunk-vectors.sqlite"),
         )
     from evaluation.systems.sitequest import SitequestSystem
+
     from retrieval import open_index
 
     index = open_index(settings.root, site, as_of=snapshot.id, config=settings.retrieval)

@@ -49,16 +49,18 @@ def examine(settings: Settings) -> list[Finding]:
 
 
 def _models(settings: Settings) -> Iterator[Finding]:
-    from assets.extraction.ner import verify_ner
-    from retrieval.models.verify import verify_models
+    from retrieval.models.load import verify_model
 
-    for status in [*verify_models(settings.models), verify_ner(settings.models.ner)]:
-        yield Finding(
-            what=f"model {status.name} ({status.role})",
-            status="ok" if status.ok else "fail",
-            detail=status.detail,
-            remedy="" if status.ok else status.remedy,
-        )
+    models = settings.models
+    specs = (("embedder", models.embedder), ("reranker", models.reranker), ("ner", models.ner))
+    for role, spec in specs:
+        what = f"model {spec.name} ({role})"
+        try:
+            status = verify_model(role, spec)
+        except SitequestError as error:
+            yield Finding(what=what, status="fail", detail=error.message, remedy=error.remedy)
+        else:
+            yield Finding(what=what, status="ok", detail=f"sha256 {status.sha256[:16]} as pinned")
 
 
 def _root(root: Path) -> Iterator[Finding]:
@@ -129,7 +131,8 @@ def _store(settings: Settings, name: str) -> Iterator[Finding]:
     yield Finding(
         what=what,
         status="fail" if damaged else "ok",
-        detail="; ".join(str(item) for item in damaged) or f"{snapshot.id}: every file as published",
+        detail="; ".join(str(item) for item in damaged)
+        or f"{snapshot.id}: every file as published",
         remedy="Restore the file from a backup, or sync again." if damaged else "",
     )
 

@@ -27,7 +27,7 @@ class LoadedModels:
         """Return the embedder that ``config`` names."""
         key = config.embedder.model_dump_json()
         if key not in self._embedders:
-            from retrieval.models.registry import load_embedder
+            from retrieval.models.load import load_embedder
 
             self._embedders[key] = load_embedder(config.embedder)
         return self._embedders[key]
@@ -36,9 +36,11 @@ class LoadedModels:
         """Return the named-entity recogniser that ``config`` names."""
         key = config.ner.model_dump_json()
         if key not in self._ner:
-            from assets.extraction.ner import load_ner
+            from assets.extraction.ner import SpacyNer
+            from retrieval.models.load import verify_model
 
-            self._ner[key] = load_ner(config.ner)
+            verify_model("ner", config.ner)
+            self._ner[key] = SpacyNer(config.ner.name)
         return self._ner[key]
 
 

@@ -1,7 +1,5 @@
 """Run status logging: every ended sync run becomes a line of <root>/runs.jsonl."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime

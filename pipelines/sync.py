@@ -1,4 +1,4 @@
-"""`sync`: run a site's job in this process on the persistent instance and report what came of it."""
+"""`sync`: run a site's job in this process on the persistent instance and report the outcome."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from uuid import uuid4
 
 from assets.shell import LABEL_TAG
 from assets.stage import StageCost, load
@@ -56,11 +57,15 @@ def sync(
     job = build_defs(settings, overrides).resolve_job_def(job_name(site))
     tags = {LABEL_TAG: label} if label else {}
     with open_instance(settings.root) as instance:
+        run_id = str(uuid4())
         try:
-            run = job.execute_in_process(instance=instance, tags=tags, run_config=QUIET)
+            job.execute_in_process(instance=instance, run_id=run_id, tags=tags, run_config=QUIET)
         except Exception as error:
-            raise _cause(error) from error
-    return _report(paths, run.run_id)
+            report = _find(paths, run_id)
+            if report is None or report.status != "held":
+                raise _cause(error) from error
+            return report
+    return _find(paths, run_id) or _unchanged(paths, run_id)
 
 
 def _cause(error: BaseException) -> SitequestError:
@@ -76,21 +81,18 @@ def _cause(error: BaseException) -> SitequestError:
     )
 
 
-def _report(paths: SitePaths, run_id: str) -> SyncReport:
-    store = SiteStore(paths.root, paths.site)
+def _find(paths: SitePaths, run_id: str) -> SyncReport | None:
+    """Return the report of what run ``run_id`` published or held."""
     for directory, status in _candidates(paths):
         manifest = open_dir(directory).manifest
         if manifest.run_id == run_id:
-            return SyncReport(
-                site=paths.site,
-                status=status,
-                run_id=run_id,
-                manifest=manifest,
-                directory=directory,
-                changes=_changes(directory),
-                stages=load(directory),
-            )
-    latest = store.latest()
+            changes, stages = _changes(directory), load(directory)
+            return SyncReport(paths.site, status, run_id, manifest, directory, changes, stages)
+    return None
+
+
+def _unchanged(paths: SitePaths, run_id: str) -> SyncReport:
+    latest = SiteStore(paths.root, paths.site).latest()
     return SyncReport(paths.site, "unchanged", run_id, latest.manifest, latest.dir, {}, {})
 
 
@@ -108,7 +110,9 @@ def _entries(directory: Path) -> list[Path]:
 
 def _changes(directory: Path) -> dict[str, dict[str, int]]:
     """Count the rows of `changes` by table and kind."""
-    counts = open_dir(directory).table("changes").group_by("table", "kind").len().sort("table", "kind")
+    counts = (
+        open_dir(directory).table("changes").group_by("table", "kind").len().sort("table", "kind")
+    )
     result: dict[str, dict[str, int]] = {}
     for table, kind, count in counts.iter_rows():
         result.setdefault(table, {})[kind] = count

@@ -43,11 +43,13 @@ QUESTIONS = (
 def run(options: Options) -> dict[str, Any]:
     """Measure ``--site`` (default ucsd). Raises BadInputError when its snapshot is not there."""
     from retrieval import open_index
-    from retrieval.answer.trace import load_trace
+    from retrieval.answer.trace import MODEL_STEPS, load_trace
 
     name = options.site or "ucsd"
     if name not in SITES:
-        raise BadInputError(f"There is no measured site {name!r}.", f"There are: {', '.join(SITES)}.")
+        raise BadInputError(
+            f"There is no measured site {name!r}.", f"There are: {', '.join(SITES)}."
+        )
     site = SITES[name]
     root = options.home / site.name / "data"
     if not (root / site.name / "LATEST.json").exists():
@@ -64,7 +66,8 @@ def run(options: Options) -> dict[str, Any]:
         began = time.perf_counter()
         answer = index.ask(question)
         walls.append(time.perf_counter() - began)
-        for step, seconds in load_trace(index.traces, answer.trace_id).seconds.items():
+        steps_taken = load_trace(root, site.name, answer.trace_id)["steps"]
+        for step, seconds in steps_taken.items():
             steps.setdefault(step, []).append(seconds)
     model = sum(sum(steps.get(step, ())) for step in MODEL_STEPS)
     return {
@@ -77,6 +80,3 @@ def run(options: Options) -> dict[str, Any]:
         },
         "model_share": round(model / sum(walls), 3),
     }
-
-
-MODEL_STEPS = ("embed", "rerank")

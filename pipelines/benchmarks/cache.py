@@ -49,7 +49,9 @@ class CachedEmbedder:
         missing = {k: t for k, t in zip(keys, texts, strict=True) if k not in known}
         order = sorted(missing, key=lambda key: (len(missing[key]), key))
         for start in range(0, len(order), _CHUNK):
-            known |= self._compute(model, {key: missing[key] for key in order[start:][:_CHUNK]}, kind)
+            known |= self._compute(
+                model, {key: missing[key] for key in order[start:][:_CHUNK]}, kind
+            )
         return np.stack([known[key].vector for key in keys])
 
     def _compute(self, model: str, part: dict[str, str], kind: TextKind) -> dict[str, Cached]:
@@ -98,7 +100,9 @@ class CachedNer:
         found: dict[str, list[Span]] = {}
         with sqlite3.connect(self._path) as db:
             for key in keys:
-                row = db.execute("SELECT spans, seconds FROM spans WHERE key = ?", (key,)).fetchone()
+                row = db.execute(
+                    "SELECT spans, seconds FROM spans WHERE key = ?", (key,)
+                ).fetchone()
                 if row is not None:
                     found[key] = [Span(*span) for span in json.loads(row[0])]
                     self.saved_seconds += row[1]

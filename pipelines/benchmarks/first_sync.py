@@ -31,7 +31,9 @@ def run(options: Options) -> dict[str, Any]:
     """Measure one site (``--site``, default ucsd). Raises SitequestError when the sync fails."""
     name = options.site or "ucsd"
     if name not in SITES:
-        raise BadInputError(f"There is no measured site {name!r}.", f"There are: {', '.join(SITES)}.")
+        raise BadInputError(
+            f"There is no measured site {name!r}.", f"There are: {', '.join(SITES)}."
+        )
     site = SITES[name]
     root = unpack(site, options.data, options.home)
     with served({site.label: root}) as server:
@@ -120,7 +122,13 @@ def figures(
         "stages": {
             name: {
                 key: round(cost[key], 2)
-                for key in ("seconds", "cpu_seconds", "model_seconds", "load_seconds", "peak_rss_mb")
+                for key in (
+                    "seconds",
+                    "cpu_seconds",
+                    "model_seconds",
+                    "load_seconds",
+                    "peak_rss_mb",
+                )
             }
             for name, cost in stages.items()
         },

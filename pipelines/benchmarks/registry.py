@@ -61,5 +61,7 @@ BENCHMARKS = {
 def find(name: str) -> Benchmark:
     """Return the benchmark called ``name``. Raises BadInputError naming those there are."""
     if name not in BENCHMARKS:
-        raise BadInputError(f"There is no benchmark {name!r}.", f"There are: {', '.join(BENCHMARKS)}.")
+        raise BadInputError(
+            f"There is no benchmark {name!r}.", f"There are: {', '.join(BENCHMARKS)}."
+        )
     return BENCHMARKS[name]

@@ -29,7 +29,9 @@ def doctor(config: ConfigOption = None, as_json: JsonOption = False) -> None:
         print_json([finding.model_dump() for finding in findings])
     else:
         for finding in findings:
-            stdout.print(f"{MARKS[finding.status]} {escape(finding.what)}: {escape(finding.detail)}")
+            stdout.print(
+                f"{MARKS[finding.status]} {escape(finding.what)}: {escape(finding.detail)}"
+            )
             if finding.remedy:
                 stdout.print(f"       remedy: {finding.remedy}", markup=False)
     if any(finding.status == "fail" for finding in findings):

@@ -71,7 +71,9 @@ def evaluate(
 
 def _show(report: dict[str, Any]) -> None:
     for name, types in report["systems"].items():
-        rows = [[kind, *(_cell(figures.get(key)) for key in SHOWN)] for kind, figures in types.items()]
+        rows = [
+            [kind, *(_cell(figures.get(key)) for key in SHOWN)] for kind, figures in types.items()
+        ]
         print_table(
             f"{name} on {report['questions']} at {report['snapshot']}", ["type", *SHOWN], rows
         )

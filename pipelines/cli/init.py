@@ -84,7 +84,9 @@ def init(
     if as_json:
         print_json({"config": str(output), "site": site})
     else:
-        stdout.print(f"Wrote {output} for site {site}. Next: sitequest doctor; sitequest sync {site}")
+        stdout.print(
+            f"Wrote {output} for site {site}. Next: sitequest doctor; sitequest sync {site}"
+        )
 
 
 def _check(path: Path) -> None:

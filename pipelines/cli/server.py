@@ -103,7 +103,7 @@ def dagster(
     port: Annotated[int, typer.Option("--port", help="Port of the UI.")] = 3000,
     config: ConfigOption = None,
 ) -> None:
-    """Open Dagster's UI and daemon (schedules, sensors) on this configuration, until interrupted."""
+    """Open Dagster's UI with its daemon (schedules, sensors) until interrupted."""
     from pipelines.instance import dagster_command, prepare_home
     from pipelines.settings import CONFIG_ENV, find_config
 
@@ -114,7 +114,9 @@ def dagster(
         CONFIG_ENV: str(find_config(config).resolve()),
     }
     stderr.print(f"Dagster's UI: http://127.0.0.1:{port}  (Ctrl-C ends it)", markup=False)
-    command = dagster_command("dev", "-m", "pipelines.definitions", "-h", "127.0.0.1", "-p", str(port))
+    command = dagster_command(
+        "dev", "-m", "pipelines.definitions", "-h", "127.0.0.1", "-p", str(port)
+    )
     code = subprocess.call(command, env=environment, cwd=settings.root)
     if code not in (0, 130, -2):
         raise SitequestError(f"Dagster ended with exit code {code}.", "Is the port free?")

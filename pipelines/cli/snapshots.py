@@ -150,4 +150,6 @@ def status(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     print_table("Sites", columns, rows)
     for entry in report:
         if entry["published"] is None:
-            stdout.print(f"{entry['site']}: no snapshot yet. Make one: sitequest sync {entry['site']}")
+            stdout.print(
+                f"{entry['site']}: no snapshot yet. Make one: sitequest sync {entry['site']}"
+            )

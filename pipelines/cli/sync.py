@@ -85,7 +85,7 @@ def show(report: SyncReport) -> None:
         stderr.print(f"held: {reason}", style="bold red", markup=False)
         stderr.print(f"kept under {report.directory}; the published snapshot stays as it was.")
     else:
-        stdout.print(f"Published {manifest.id}. Ask it: sitequest ask \"…\" --site {report.site}")
+        stdout.print(f'Published {manifest.id}. Ask it: sitequest ask "…" --site {report.site}')
 
 
 KINDS = ("added", "changed", "removed")

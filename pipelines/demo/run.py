@@ -1,4 +1,4 @@
-"""`make demo`: the main job from nothing to cited answers, on the demo site, with no question asked.
+"""`make demo`: the main job from nothing to cited answers, on the demo site.
 
 Serves the demo site on loopback, syncs it, asks one question for each retrieval mode, switches the
 site to its second version, syncs again, shows what changed and an answer that changed with it.
@@ -82,13 +82,16 @@ def _sync(settings: Settings, label: str) -> SyncReport:
     show_sync(report)
     if report.status == "held":
         raise SitequestError(
-            "The demo's candidate was held.", "See the failed checks above; `make clean` starts anew."
+            "The demo's candidate was held.",
+            "See the failed checks above; `make clean` starts anew.",
         )
     return report
 
 
 def _ask(settings: Settings, question: str, meant_for: str | None) -> None:
-    stdout.print(f"\nQ: {question}" + (f"   [for mode {meant_for}]" if meant_for else ""), markup=False)
+    stdout.print(
+        f"\nQ: {question}" + (f"   [for mode {meant_for}]" if meant_for else ""), markup=False
+    )
     index = open_index(settings.root, SITE)
     show_answer(index.ask(question))
 
@@ -99,15 +102,18 @@ def _title(text: str) -> None:
 
 def _next_steps(seconds: float) -> None:
     _title(f"Done in {seconds:.0f} s. What next")
-    stdout.print(
-        "  make dagster                                the lineage, checks and plots in Dagster's UI\n"
-        '  .venv/bin/sitequest ask "…"                 ask the demo site yourself (--json, --as-of v1)\n'
-        "  .venv/bin/sitequest diff v1 v2              what changed between the two versions\n"
-        "  .venv/bin/sitequest init https://your.site/ write a sites.yaml for your own site, then:\n"
-        "  .venv/bin/sitequest doctor                  check that everything is there\n"
-        "  .venv/bin/sitequest sync                    build your index\n",
-        markup=False,
-    )
+    for command, what in NEXT:
+        stdout.print(f"  {command:<44}{what}", markup=False)
+
+
+NEXT = (
+    ("make dagster", "the lineage, checks and plots in Dagster's UI"),
+    ('.venv/bin/sitequest ask "…" --as-of v1', "ask the demo site yourself (also --json)"),
+    (".venv/bin/sitequest diff v1 v2", "what changed between the two versions"),
+    (".venv/bin/sitequest init https://your.site/", "write a sites.yaml for your own site"),
+    (".venv/bin/sitequest doctor", "check that everything is there"),
+    (".venv/bin/sitequest sync", "build your index"),
+)
 
 
 if __name__ == "__main__":
