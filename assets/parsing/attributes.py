@@ -1,0 +1,58 @@
+"""What the attributes of an element say about its text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+Attributes = dict[str, str | None]
+
+_INVISIBLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_CONSENT = re.compile(
+    r"cookie|gdpr|ccpa|onetrust|didomi|trustarc|consent[-_ ]?(?:banner|bar|box|modal|popup|manager|"
+    r"notice|overlay|dialog)",
+    re.IGNORECASE,
+)
+_NEVER_CONSENT = frozenset({"html", "body", "main", "article"})
+_CONTROLS = ("aria-controls", "data-target", "data-bs-target", "data-toggle")
+
+
+def marks_of(attributes: Attributes) -> frozenset[str]:
+    """Return the class tokens and the id of an element, lower case."""
+    classes, ident = attributes.get("class"), attributes.get("id")
+    if not classes and not ident:
+        return frozenset()
+    return frozenset(f"{classes or ''} {ident or ''}".lower().split())
+
+
+def is_hidden(attributes: Attributes) -> bool:
+    """Tell whether markup hides the element (`hidden`, inline style); aria-hidden does not."""
+    if "hidden" in attributes and (attributes["hidden"] or "").lower() != "until-found":
+        return True
+    style = attributes.get("style")
+    return bool(style) and _INVISIBLE.search(style or "") is not None
+
+
+def aria_level(attributes: Attributes) -> int:
+    """Return aria-level between 1 and 9; 2 when it is missing, as the standard says."""
+    value = (attributes.get("aria-level") or "").strip()
+    return min(max(int(value), 1), 9) if value.isdecimal() and len(value) < 3 else 2
+
+
+def has_consent_mark(tag: str, marks: frozenset[str]) -> bool:
+    """Tell whether class or id name a cookie or consent notice."""
+    return bool(marks) and tag not in _NEVER_CONSENT and any(map(_CONSENT.search, marks))
+
+
+def is_opener(attributes: Attributes) -> bool:
+    """Tell whether the element is a control that opens a part of the page."""
+    return any(attributes.get(name) for name in _CONTROLS[:3])
+
+
+def targets_of(tag: str, attributes: Attributes) -> Iterator[str]:
+    """Yield the ids that this element opens or leads to."""
+    for name in _CONTROLS:
+        if value := attributes.get(name):
+            yield from (part.lstrip("#") for part in value.split())
+    if tag == "a" and (href := attributes.get("href")) and href.startswith("#"):
+        yield href[1:]
