@@ -74,7 +74,10 @@ def gather(index: Index, questions: list[tuple[str, bool]], source: str) -> list
 
 
 def fit_logistic(x: np.ndarray, y: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
-    """Return weights and, last, the bias (not penalised); classes weigh the same. Newton's method."""
+    """Return weights and, last, the bias (not penalised), by Newton's method.
+
+    Both classes weigh the same, however many questions each has.
+    """
     design = np.hstack([x, np.ones((len(x), 1))])
     balance = np.where(y == 1, 0.5 / max(y.mean(), 1e-9), 0.5 / max(1 - y.mean(), 1e-9))
     penalty = np.diag([ridge] * x.shape[1] + [1e-9])

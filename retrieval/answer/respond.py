@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from retrieval.answer.abstain import Verdict, calibration, features, judge
 from retrieval.answer.models import Citation, Claim
@@ -11,6 +11,7 @@ from retrieval.answer.reader import Evidence, Quote, Reading, read
 from retrieval.answer.trace import Trace
 from retrieval.answer.write import claims
 from retrieval.config import RetrievalConfig
+from retrieval.index.view import BlockView
 from retrieval.models.base import Embedder, Reranker
 from retrieval.modes.candidates import Candidate
 from retrieval.modes.pipeline import Found
@@ -18,9 +19,6 @@ from retrieval.modes.question import Question
 from retrieval.modes.rerank import place
 from retrieval.modes.select import reading_order, within_budget
 from retrieval.modes.site import SiteView
-
-if TYPE_CHECKING:
-    from retrieval.index.search import BlockView
 
 _ALTERNATES = 3  # further places cited for a text that stands on several pages
 _SHOWN_SPANS = 20  # spans in the trace

@@ -27,7 +27,7 @@ from retrieval.modes.site import SiteView
 from retrieval.snapshot.reader import SiteStore, sites
 
 if TYPE_CHECKING:
-    from retrieval.index.search import BlockView
+    from retrieval.index.view import BlockView
     from retrieval.models.base import Embedder, Reranker
 
 __all__ = ["Index", "Retrieved", "load_trace", "open_index"]
@@ -134,6 +134,11 @@ class Index:
         """Return the response and the trace of ``question`` without storing anything."""
         _, trace, response = self._respond(self._pinned, question, mode)
         return response, trace
+
+    @property
+    def reranker_sha256(self) -> str:
+        """Return the hash of the cross-encoder's weights (what a calibration holds for)."""
+        return self._reranker.sha256
 
     def warm(self) -> float:
         """Load the models now; return the seconds it took."""

@@ -39,8 +39,8 @@ def reasoning(
         code = graph.code[hit.entity_id]
         seeds[code] = max(hit.score, seeds.get(code, 0.0))
     if not seeds:
-        notes = {"entities": [], "fallback": "direct: no entity of the site is named"}
-        return Pool(base.sources, base.queries, notes)
+        fallback = "direct: no entity of the site is named"
+        return Pool(base.sources, base.queries, {"entities": [], "fallback": fallback})
     reached, shown = _walk(site, seeds, config)
     blocks = _entity_blocks(site, reached, shown, config)
     sources = {
@@ -49,7 +49,7 @@ def reasoning(
         "facts": _facts(site, question, seeds, vector),
     }
     names = sorted(reached.items(), key=lambda item: (-item[1], item[0]))[:30]
-    notes = {
+    notes: dict[str, object] = {
         "entities": [{"name": hit.name, "score": round(hit.score, 3)} for hit in hits],
         "reached": [{"name": graph.names[code], "weight": round(w, 3)} for code, w in names],
         "blocks": len(blocks),

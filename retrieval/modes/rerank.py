@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from retrieval.config import RerankConfig
+from retrieval.index.view import BlockView
 from retrieval.modes.candidates import Candidate
 from retrieval.modes.fusion import pool
-
-
-class Block(Protocol):
-    """What is read of a block."""
-
-    title: str
-    heading_path: list[str]
-    context: str | None
-    text: str
 
 
 def place(title: str, heading_path: Sequence[str]) -> str:
@@ -28,7 +19,7 @@ def place(title: str, heading_path: Sequence[str]) -> str:
     return " > ".join(parts)
 
 
-def passage(block: Block, max_words: int) -> str:
+def passage(block: BlockView, max_words: int) -> str:
     """Return what the cross-encoder reads of a block."""
     words = " ".join(filter(None, (block.context, block.text))).split()
     return f"{place(block.title, block.heading_path)}: {' '.join(words[:max_words])}"
