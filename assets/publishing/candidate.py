@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from assets.publishing import vectors
 from assets.publishing.files import (
-    fsync_dir,
     link_or_copy,
     sha256_file,
     storage,
@@ -103,8 +102,7 @@ class Candidate:
                 "created": created.isoformat(),
                 "owners": [ProcessMark.of(owner_pid).model_dump()],
             }
-            write_json(directory / CANDIDATE, note)
-            fsync_dir(paths.staging)
+            write_json(directory / CANDIDATE, note, durable=False)
         return cls(identity, directory, paths, parent, run_id, label, created)
 
     @classmethod
@@ -124,7 +122,8 @@ class Candidate:
         mine = ProcessMark.of().model_dump()
         if mine not in note["owners"]:
             with storage(note_file):
-                write_json(note_file, {**note, "owners": [*note["owners"], mine]})
+                owners = [*note["owners"], mine]
+                write_json(note_file, {**note, "owners": owners}, durable=False)
         store = reader.SiteStore(paths.root, paths.site)
         return cls(
             id=note["id"],
@@ -161,7 +160,7 @@ class Candidate:
                 code_version=code_version,
                 schema_fingerprint=TABLES[name].fingerprint,
             )
-            write_json(self.dir / BUILD / f"{name}.json", entry.model_dump())
+            write_json(self.dir / BUILD / f"{name}.json", entry.model_dump(), durable=False)
         if (self.dir / MANIFEST).exists():
             self._save(open_manifest(self.dir).model_copy(update={"tables": self._entries()}))
         counts = self._counts(name, frame, old, data_version)
@@ -274,7 +273,7 @@ class Candidate:
 
     def _save(self, manifest: Manifest) -> None:
         with storage(self.dir / MANIFEST):
-            write_json(self.dir / MANIFEST, manifest.model_dump(mode="json"))
+            write_json(self.dir / MANIFEST, manifest.model_dump(mode="json"), durable=False)
 
     def _counts(
         self, name: str, frame: pl.DataFrame, old: TableEntry | None, data_version: str

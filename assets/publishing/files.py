@@ -72,20 +72,26 @@ def fsync_tree(path: Path) -> None:
         fsync_dir(Path(directory))
 
 
-def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Write ``value`` as JSON so that a reader sees the old file or the new, even after a crash."""
+def write_json(path: Path, value: dict[str, Any], *, durable: bool = True) -> None:
+    """Write ``value`` as JSON so that a reader sees the old file or the new.
+
+    ``durable``: also after a power failure. In staging that is not needed: publishing forces the
+    whole directory to the disk.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("w", encoding="utf-8") as handle:
             json.dump(value, handle, indent=1, sort_keys=True, ensure_ascii=False)
             handle.write("\n")
-            handle.flush()
-            os.fsync(handle.fileno())
+            if durable:
+                handle.flush()
+                os.fsync(handle.fileno())
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    fsync_dir(path.parent)
+    if durable:
+        fsync_dir(path.parent)
 
 
 def link_or_copy(source: Path, target: Path) -> bool:

@@ -135,7 +135,7 @@ def _approve(held: Path, on_step: OnStep) -> None:
     manifest = open_dir(held).manifest
     before = "" if manifest.verdict is None else manifest.verdict.reason
     on_step("manifest")
-    write_json(held / CANDIDATE, {"owners": [ProcessMark.of().model_dump()]})
+    write_json(held / CANDIDATE, {"owners": [ProcessMark.of().model_dump()]}, durable=False)
     verdict = Verdict(
         status="published", reason=f"approved, held for: {before}", decided=datetime.now(UTC)
     )
@@ -146,7 +146,7 @@ def _approve(held: Path, on_step: OnStep) -> None:
 
 def _write_verdict(directory: Path, manifest: Manifest, verdict: Verdict) -> None:
     decided = manifest.model_copy(update={"verdict": verdict})
-    write_json(directory / MANIFEST, decided.model_dump(mode="json"))
+    write_json(directory / MANIFEST, decided.model_dump(mode="json"), durable=False)
 
 
 def _move(source: Path, target: Path) -> None:

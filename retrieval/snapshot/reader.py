@@ -120,12 +120,14 @@ class SiteStore:
         """
         pointer = latest_id(self.paths)
         if pointer is None:
-            known = published_ids(self.paths)
-            if not known:
+            if not published_ids(self.paths):
                 raise NoSnapshotError(
                     f"Site '{self.paths.site}' has no snapshot below {self.paths.root}.",
                     f"Run `sitequest sync {self.paths.site}` first.",
                 )
+            # The first publication may have ended between the two looks: look again.
+            pointer = latest_id(self.paths)
+        if pointer is None:
             raise CorruptSnapshotError(
                 f"{self.paths.latest} is missing though there are snapshots.",
                 _pointer_remedy(self.paths),

@@ -19,12 +19,20 @@ def paths(tmp_path: Path) -> SitePaths:
     return SitePaths(tmp_path, "demo")
 
 
-@pytest.fixture
-def store(paths: SitePaths) -> SiteStore:
-    """Three snapshots of two days; the label of one looks like a date."""
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data root with three snapshots of two days; the label of one looks like a date."""
+    paths = SitePaths(tmp_path_factory.mktemp("three"), "demo")
     published(paths, "r1", label="2021-22", now=datetime(2026, 3, 1, 9, tzinfo=UTC))
     published(paths, "r2", label="2022-05-16", now=datetime(2026, 3, 1, 18, tzinfo=UTC))
     published(paths, "r3", label="2021-22", now=datetime(2026, 4, 2, 9, tzinfo=UTC))
+    return paths.root
+
+
+@pytest.fixture
+def store(three: Path, paths: SitePaths) -> SiteStore:
+    """A copy of `three` of the test's own."""
+    shutil.copytree(three, paths.root, dirs_exist_ok=True)
     return SiteStore(paths.root, paths.site)
 
 
