@@ -102,12 +102,18 @@ class Lexical:
         return [(int(found[i]), float(scores[found[i]])) for i in top_k(scores[found], k)]
 
     def document_frequency(self, word: str) -> int:
-        """Return the number of blocks that hold ``word`` (any form of its stem)."""
-        positions = (self._find(term) for term in query_terms(word))
-        return max(
-            (int(self._starts[p + 1] - self._starts[p]) for p in positions if p is not None),
-            default=0,
-        )
+        """Return the blocks that have the stem of ``word``; all of them for a stop word.
+
+        Of a string of several words the rarest counts.
+        """
+        terms = query_terms(word)
+        if not terms:
+            return self._documents
+        counts = []
+        for term in terms:
+            at = self._find(term)
+            counts.append(0 if at is None else int(self._starts[at + 1] - self._starts[at]))
+        return min(counts)
 
     def _find(self, term: str) -> int | None:
         """Return the position of ``term`` by bisection: code point order is UTF-8 byte order."""

@@ -89,7 +89,7 @@ class Search:
         return self._lexical.search(query, k)
 
     def document_frequency(self, word: str) -> int:
-        """Return the number of blocks that hold ``word`` (any form of its stem)."""
+        """Return the blocks that have the stem of ``word``; all of them for a stop word."""
         return self._lexical.document_frequency(word)
 
     def block(self, row: int) -> BlockView:

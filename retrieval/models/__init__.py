@@ -6,7 +6,13 @@ is used for. Heavy libraries are imported when a model is loaded, never before.
 
 from retrieval.models.base import Embedder, ModelError, ModelInputError, Reranker
 from retrieval.models.config import ModelsConfig, ModelSpec
-from retrieval.models.load import ModelStatus, load_embedder, load_reranker, verify_models
+from retrieval.models.load import (
+    ModelStatus,
+    load_embedder,
+    load_reranker,
+    verify_model,
+    verify_models,
+)
 
 __all__ = [
     "Embedder",
@@ -18,5 +24,6 @@ __all__ = [
     "Reranker",
     "load_embedder",
     "load_reranker",
+    "verify_model",
     "verify_models",
 ]

@@ -127,9 +127,9 @@ class TransformerReranker:
         self.revision = f"{revision}+{CODE_VERSION}"
         self.sha256 = weights_sha256(spec, directory)
         self._model: Any = _load("CrossEncoder", directory)
-        limit = int(self._model.max_length or PAIR_TOKENS)
+        limit = int(self._model.max_seq_length or PAIR_TOKENS)
         self.max_tokens = min(spec.max_tokens or PAIR_TOKENS, limit)
-        self._model.max_length = self.max_tokens
+        self._model.max_seq_length = self.max_tokens
         self._tokenizer: Any = self._model.tokenizer
 
     def score(self, query: str, passages: Sequence[str]) -> Floats:
