@@ -65,7 +65,7 @@ class Passage:
     """A piece of text a system hands to the reader, best first in a list.
 
     ``page`` is a URL or a path; ``ordinal`` the position on the page (passages whose ordinals
-    differ by one are joined); ``tokens`` what it costs the reader, heading path included.
+    differ by one are joined); ``tokens`` counts the text alone.
     ``also_at`` holds other places (page, heading path) of the same text, only when the system
     tells the reader of them.
     """
@@ -144,9 +144,14 @@ class Found:
 class Reading:
     """What a reader is given: the first k passages, prepared once for all gold spans."""
 
-    def __init__(self, passages: Sequence[Passage], pages: Pages) -> None:
+    def __init__(self, passages: Sequence[Passage], pages: Pages, *, also_at: bool = True) -> None:
+        """``also_at`` counts the further places of a passage that the system tells of."""
         self._pages = pages
-        self._views = [v for rank, p in enumerate(passages) for v in _views(rank, p, pages)]
+        self._views = [
+            view
+            for rank, passage in enumerate(passages)
+            for view in _views(rank, passage, pages)[: None if also_at else 1]
+        ]
 
     def find(self, gold: Gold) -> Found:
         """Look for one gold span in everything that is given."""

@@ -11,6 +11,7 @@ from evaluation.questions import Question
 from evaluation.systems.base import SystemRun
 
 LEVELS = ("page", "block", "span")
+VARIANTS = ("span_recall_text", "span_recall_own", "span_recall_strict")
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Scored:
 def metric_names(ks: Sequence[int]) -> list[str]:
     """Return every metric of a scored question, in report order."""
     names = [f"{level}_recall@{k}" for k in ks for level in LEVELS]
-    names += [f"span_text_recall@{k}" for k in ks] + [f"span_recall_strict@{k}" for k in ks]
-    names += [f"ndcg@{max(ks)}", f"mrr@{max(ks)}"]
+    names += [f"{name}@{k}" for k in ks for name in VARIANTS]
+    names += ["span_recall_given", f"ndcg@{max(ks)}", f"mrr@{max(ks)}"]
     return [
         *names,
         "fact_coverage",
@@ -45,20 +46,25 @@ def metric_names(ks: Sequence[int]) -> list[str]:
 def score(question: Question, run: SystemRun, pages: Pages, ks: Sequence[int]) -> Scored:
     """Score one question; evidence metrics are None when the question has no gold evidence.
 
-    `span_recall` may use the headings a reader is given with each block; `span_text_recall` is
-    without them. `span_recall_strict` asks for every evidence row (see questions).
+    `span_recall` is the main figure. Beside it: `span_recall_text` without the headings a reader
+    is given with each block, `span_recall_own` without further places of a passage,
+    `span_recall_strict` for every evidence row (see questions), `span_recall_given` over what the
+    reader was given within its budget.
     """
     values: dict[str, float | None] = {}
     missed: tuple[str, ...] = ()
     for k in ks:
         found = _find(question, Reading(run.passages[:k], pages))
-        values |= _recalls(found, k)
+        own = _find(question, Reading(run.passages[:k], pages, also_at=False))
+        values |= _recalls(found, own, k)
         if k == max(ks):
             missed = tuple(
                 need[0].page
                 for need, rows in zip(question.needs, found, strict=True)
                 if not any(row.span for row in rows)
             )
+    given = run.passages if run.given is None else run.given
+    values["span_recall_given"] = _met(_find(question, Reading(given, pages)), "span")
     values |= _ranking(question, run, pages, max(ks))
     values |= _answer(question, run)
     return Scored(question, run, values, missed)
@@ -68,17 +74,19 @@ def _find(question: Question, reading: Reading) -> list[list[Found]]:
     return [[reading.find(evidence) for evidence in need] for need in question.needs]
 
 
-def _recalls(found: list[list[Found]], k: int) -> dict[str, float | None]:
-    def share(hits: list[bool]) -> float | None:
-        return sum(hits) / len(hits) if hits else None
+def _met(found: list[list[Found]], level: str) -> float | None:
+    """Return the share of needs met at ``level`` by any of their alternatives."""
+    hits = [any(getattr(one, level) for one in need) for need in found]
+    return sum(hits) / len(hits) if hits else None
 
-    values = {
-        f"{level}_recall@{k}": share([any(getattr(f, level) for f in need) for need in found])
-        for level in LEVELS
+
+def _recalls(found: list[list[Found]], own: list[list[Found]], k: int) -> dict[str, float | None]:
+    rows = [[one] for need in found for one in need]
+    return {f"{level}_recall@{k}": _met(found, level) for level in LEVELS} | {
+        f"span_recall_text@{k}": _met(found, "text"),
+        f"span_recall_own@{k}": _met(own, "span"),
+        f"span_recall_strict@{k}": _met(rows, "span"),
     }
-    values[f"span_text_recall@{k}"] = share([any(f.text for f in need) for need in found])
-    values[f"span_recall_strict@{k}"] = share([f.span for need in found for f in need])
-    return values
 
 
 def _ranking(question: Question, run: SystemRun, pages: Pages, k: int) -> dict[str, float | None]:

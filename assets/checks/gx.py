@@ -109,7 +109,8 @@ def _words(table: str, frame: pl.DataFrame, column: str, config: Any, shown: int
             (values < low if low is not None else pl.lit(False))
             | (values > high if high is not None else pl.lit(False))
         )
-        return f"{column}: {_some(bad, column, shown)} not in [{low}, {high}]"
+        ends = " to ".join("any" if end is None else f"{end:g}" for end in (low, high))
+        return f"{column}: {_some(bad, column, shown)} not in {ends}"
     bad = frame.filter(~values.is_in(kwargs["value_set"]))
     if doc is not None:
         return f"{bad.height} rows break “{doc}”"

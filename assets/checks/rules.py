@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assets.checks.config import ChecksConfig
@@ -16,6 +18,7 @@ from retrieval.snapshot.schemas import TABLES
 
 Problems = list[str]
 Rule = Callable[[Snapshot, ChecksConfig], Problems]
+UNIT_TOLERANCE = 1e-3
 CONSERVATION_STAT = "blocks.conservation_failures"
 
 
@@ -179,7 +182,8 @@ def vectors_complete(snapshot: Snapshot, config: ChecksConfig) -> Problems:
     kept = snapshot.table("blocks").filter("kept")
     wanted = pl.concat(
         [kept.select(input_hash=column) for column in ("input_hash", "path_input_hash")]
-    ).unique(maintain_order=True)
+    ).drop_nulls()
+    wanted = wanted.unique(maintain_order=True)
     if snapshot.manifest.vectors is None:
         return ["there are no vectors"] if wanted.height else []
     table: Any = snapshot.lance()
@@ -193,6 +197,30 @@ def vectors_complete(snapshot: Snapshot, config: ChecksConfig) -> Problems:
         *_named(left_over, "vectors of no kept block", "input_hash", config),
         *_named(twice, "vectors that occur twice", "input_hash", config),
     ]
+
+
+def search_complete(snapshot: Snapshot, config: ChecksConfig) -> Problems:
+    """The search files hold exactly the kept blocks, and a unit vector for each input."""
+    from retrieval.index.mirror import Mirror
+
+    mirror = Mirror(snapshot.search_dir)
+    kept = snapshot.table("blocks").filter("kept")
+    ids = pl.DataFrame({"block_id": pl.Series(mirror.block_ids, dtype=pl.String)})
+    norms = np.linalg.norm(mirror.vectors, axis=1)
+    bent = int((~np.isclose(norms, 1.0, atol=UNIT_TOLERANCE)).sum())
+    problems = [
+        *_named(
+            kept.join(ids, on="block_id", how="anti"), "kept blocks not there", "block_id", config
+        ),
+        *_named(ids.join(kept, on="block_id", how="anti"), "blocks not kept", "block_id", config),
+    ]
+    if ids.height != ids.unique().height:
+        problems.append(f"{ids.height - ids.unique().height} blocks are there twice")
+    if len(mirror.input_hashes) != len(norms):
+        problems.append(f"{len(norms)} vectors for {len(mirror.input_hashes)} inputs")
+    if bent:
+        problems.append(f"{bent} vectors are not of unit length")
+    return problems
 
 
 # Rules beyond the foreign keys that have the same name in `keys`.
@@ -212,6 +240,7 @@ RULES: dict[str, Rule | None] = {
     "facts_resolve": facts_have_places,
     "topics_resolve": None,
     "vectors_complete": vectors_complete,
+    "search_complete": search_complete,
 }
 
 
@@ -221,7 +250,7 @@ def apply(name: str, snapshot: Snapshot, config: ChecksConfig) -> Problems:
     try:
         problems = foreign_keys(name, snapshot, config)
         return problems if rule is None else problems + rule(snapshot, config)
-    except SitequestError as error:
+    except (SitequestError, pa.ArrowException, OSError) as error:
         return [str(error)]
     except pl.exceptions.PolarsError as error:
         # A column that is missing or of another type: the suites say which.

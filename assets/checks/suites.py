@@ -100,7 +100,7 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
         Condition(
             "_kept_inputs",
             (pl.col("kept") == pl.col("input_hash").is_not_null())
-            & (pl.col("kept") == pl.col("path_input_hash").is_not_null()),
+            & (pl.col("kept") | pl.col("path_input_hash").is_null()),
             "exactly the kept blocks have embedded strings",
         ),
         Condition(

@@ -24,10 +24,15 @@ class SystemAnswer:
 
 @dataclass(frozen=True)
 class SystemRun:
-    """What a system did with one question: the passages (best first) and the answer from them."""
+    """What a system did with one question.
+
+    ``passages`` are what it retrieved, best first; ``given`` those of them that the reader was
+    given within its budget, None when that is all of them.
+    """
 
     passages: list[Passage]
     answer: SystemAnswer
+    given: list[Passage] | None = None
 
 
 class System(Protocol):
