@@ -104,7 +104,8 @@ class Draft:
 
     ``heads`` is the heading path as (level, text), outermost first. ``section`` numbers the
     heading instance the block stands under (-1: none) and ``opens`` says that it holds that
-    heading; ``above`` is the section of the enclosing heading. ``path`` is the tag path.
+    heading; ``above`` is the section of the enclosing heading. ``path`` is the tag path;
+    ``text_hash`` is empty until it is needed.
     """
 
     text: str
@@ -119,3 +120,4 @@ class Draft:
     start: int
     end: int
     path: str
+    text_hash: str = ""

@@ -17,6 +17,7 @@ VERSION = "2"
 SEPARATOR = " > "
 HEADING_WEIGHT = 120  # nearest heading in front of a text
 CONTEXT_WEIGHT = 240  # repeated table header or list lead in front of a text
+PREFIX_WEIGHT = HEADING_WEIGHT + CONTEXT_WEIGHT + 2  # both and their line ends, at most
 PATH_WEIGHT = 240  # whole path string: fits a model of 256 tokens in any script
 
 
