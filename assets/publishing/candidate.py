@@ -176,7 +176,7 @@ class Candidate:
             raise NoSnapshotError(
                 f"Candidate {self.id} has no table {name} yet.", "Run the step that makes it first."
             )
-        return pl.read_parquet(path)
+        return reader.read_parquet(path)
 
     def parent_table(self, name: str, code_version: str | None = None) -> pl.DataFrame | None:
         """Return the parent's table ``name``, from which rows of unchanged input may be taken.

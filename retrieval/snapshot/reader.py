@@ -80,7 +80,7 @@ class Snapshot:
             return frame if columns is None else frame.select(columns)
         path = self.dir / entry.file
         try:
-            return pl.read_parquet(path, columns=None if columns is None else list(columns))
+            return read_parquet(path, columns)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise CorruptSnapshotError(
                 f"Table {name} of snapshot {self.id} cannot be read from {path}: {error}.",
@@ -240,6 +240,12 @@ def open_dir(path: Path) -> Snapshot:
         ) from error
     except ValueError as error:
         raise CorruptSnapshotError(f"{file} is corrupt: {error}.", remedy) from error
+
+
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Read one Parquet file; brackets and equal signs in the path mean themselves."""
+    wanted = None if columns is None else list(columns)
+    return pl.read_parquet(path, columns=wanted, glob=False, hive_partitioning=False)
 
 
 def sites(root: Path) -> list[str]:

@@ -3,9 +3,11 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -76,6 +78,66 @@ def test_every_table_reads_back_as_written(paths: SitePaths, name: str) -> None:
         .cast(TABLES[name].schema)
         .equals(frame(table).sort(TABLES[name].key).to_arrow().cast(TABLES[name].schema))
     )
+
+
+def values(type_: pa.DataType, nullable: bool) -> st.SearchStrategy[Any]:
+    """Return a strategy of everything an arrow type can hold."""
+    if pa.types.is_string(type_):
+        made: st.SearchStrategy[Any] = st.text(max_size=6)
+    elif pa.types.is_boolean(type_):
+        made = st.booleans()
+    elif pa.types.is_timestamp(type_):
+        made = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1)).map(  # noqa: DTZ001
+            lambda moment: moment.replace(tzinfo=UTC)
+        )
+    elif pa.types.is_floating(type_):
+        made = st.floats(width=type_.bit_width)
+    elif pa.types.is_list(type_):
+        made = st.lists(values(type_.value_type, True), max_size=3)
+    elif pa.types.is_struct(type_):
+        made = st.fixed_dictionaries({f.name: values(f.type, True) for f in type_})
+    else:
+        bound = 2 ** (type_.bit_width - 1)
+        made = st.integers(-bound, bound - 1)
+    return st.none() | made if nullable else made
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[str, pa.Table]:
+    """Draw a table name and rows of it, keys distinct."""
+    table = TABLES[draw(st.sampled_from(sorted(TABLES)))]
+    row = st.tuples(*(values(c.type, c.nullable) for c in table.columns))
+    positions = [table.schema.names.index(name) for name in table.key]
+    drawn = draw(
+        st.lists(row, max_size=5, unique_by=lambda r: tuple(r[position] for position in positions))
+    )
+    columns = list(zip(*drawn, strict=True)) or [()] * len(table.columns)
+    arrays = [pa.array(list(c), f.type) for c, f in zip(columns, table.schema, strict=True)]
+    return table.name, pa.table(arrays, schema=table.schema)
+
+
+@relaxed
+@given(tables())
+def test_whatever_a_schema_allows_reads_back_and_is_recognised_as_unchanged(
+    tmp_path_factory: pytest.TempPathFactory, drawn: tuple[str, pa.Table]
+) -> None:
+    name, table = drawn
+    paths = SitePaths(tmp_path_factory.mktemp("store"), "demo")
+    candidate = Candidate.begin(paths, run_id="a")
+    written = candidate.write(name, table, code_version="1")
+    key = list(TABLES[name].key)
+    assert candidate.table(name).equals(frame(table).sort(key), null_equal=True)
+    assert pq.read_schema(candidate.dir / f"{name}.parquet").equals(TABLES[name].schema)
+    again = candidate.write(name, candidate.table(name).to_arrow(), code_version="1")
+    assert again == written
+
+
+def test_a_path_with_brackets_spaces_and_equal_signs(tmp_path: Path) -> None:
+    paths = SitePaths(tmp_path / "we[i]rd *?=x y%20", "demo")
+    first = published(paths, "r1", {"texts": texts({"a": "x"})})
+    second = published(paths, "r2", {"texts": texts({"a": "x"})})
+    assert second.table("texts").equals(first.table("texts"))
+    assert second.table("texts").columns == TABLES["texts"].schema.names
 
 
 @relaxed
