@@ -106,6 +106,9 @@ class AnswerConfig(_Section):
     max_spans: int = Field(32, ge=1, description="spans the cross-encoder reads")
     max_claims: int = Field(3, ge=1, description="quotes of a question for one thing")
     max_items: int = Field(30, ge=1, description="quotes of a question for a list")
+    whole_rows: int = Field(
+        8, ge=1, description="rows up to which a table is quoted whole when no row is singled out"
+    )
     claim_margin: float = Field(
         0.12, ge=0, description="a further quote may score this much below the best"
     )

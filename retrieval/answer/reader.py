@@ -105,6 +105,7 @@ def read(
         limit, margin = config.max_claims, config.claim_margin
     firsts = [ranked[0] for ranked in scored[1:] if ranked]
     chosen = _distinct([best_overall[0], *firsts], best_overall, limit, margin)
+    chosen = _whole_tables(chosen, texts, best_overall, lexis, config)
     return Reading(chosen, best_overall, list(texts))
 
 
@@ -115,7 +116,7 @@ def _candidates(
     found: list[Quote] = []
     for block in evidence:
         around = block.heading_stems
-        for span in spans(block.text, block.kind, block.context, config.quote_words):
+        for span in _spans(block, config):
             cover = lexis.coverage(around | stems(span.quote))
             expected = has_expected(question.expects, span.quote)
             value = COVERAGE * cover + KIND * (expected is not False) + BLOCK * block.final
@@ -128,6 +129,10 @@ def _candidates(
         (rest if quote.evidence.row in seen else sure).append(quote)
         seen.add(quote.evidence.row)
     return (sure + rest)[: config.max_spans]
+
+
+def _spans(block: Evidence, config: AnswerConfig) -> list[Span]:
+    return spans(block.text, block.kind, block.context, config.quote_words, block.heading_path)
 
 
 def _score(
@@ -189,6 +194,45 @@ def _list_group(
     leader = next((q for q in ranked[:3] if q.evidence.kind in _LIST_KINDS), None)
     if leader is None or leader.score < ranked[0].score - 2 * config.claim_margin:
         return []
+    items = _items(leader, scored, config)
+    weights = _telling(items, lexis)
+    top = max(weights, default=0.0)
+    return [item for item, weight in zip(items, weights, strict=True) if weight >= top - 1e-9]
+
+
+def _whole_tables(
+    chosen: list[Quote], queries: Sequence[str], scored: list[Quote], lexis: Lexis,
+    config: AnswerConfig,
+) -> list[Quote]:  # fmt: skip
+    """Put all rows of a small table in place of one row that no word of the question singles out.
+
+    "When does the library open" is answered by the whole table of hours; "on Saturday" by a row.
+    """
+    asked = frozenset[str]().union(*(stems(query) for query in queries))
+    complete: list[Quote] = []
+    for quote in chosen:
+        items = [quote]
+        if quote.span.kind in ("row", "definition"):
+            rows = _items(quote, scored, config)
+            own = next(
+                w for q, w in zip(rows, _telling(rows, lexis), strict=True) if _same(q, quote)
+            )
+            if (
+                own == 0.0
+                and len(rows) <= config.whole_rows
+                and not asked & stems(quote.span.quote)
+            ):
+                items = rows
+        complete += [q for q in items if not any(_same(q, other) for other in complete)]
+    return complete
+
+
+def _same(a: Quote, b: Quote) -> bool:
+    return a.evidence.row == b.evidence.row and a.span.start == b.span.start
+
+
+def _items(leader: Quote, scored: list[Quote], config: AnswerConfig) -> list[Quote]:
+    """Return the spans of the leader's block and its adjoining parts, in document order."""
     blocks = {q.evidence.row: q.evidence for q in scored}
     parts = [
         block
@@ -198,21 +242,15 @@ def _list_group(
         and block.kind == leader.evidence.kind
     ]
     known = {(q.evidence.row, q.span.start): q for q in scored}
-    items: list[Quote] = []
-    for block in sorted(parts, key=lambda b: b.ordinal):
-        for span in spans(block.text, block.kind, block.context, config.quote_words):
-            blank = Quote(block, span, None, 0.0, None, leader.score)
-            items.append(known.get((block.row, span.start), blank))
-    return _telling(items, lexis)
+    return [
+        known.get((block.row, span.start), Quote(block, span, None, 0.0, None, leader.score))
+        for block in sorted(parts, key=lambda b: b.ordinal)
+        for span in _spans(block, config)
+    ]
 
 
-def _telling(items: list[Quote], lexis: Lexis) -> list[Quote]:
+def _telling(items: list[Quote], lexis: Lexis) -> list[float]:
+    """Return for each item the weight of its question words that not (nearly) all items hold."""
     found = [stems(item.span.quote) for item in items]
-    telling = {
-        key for key in lexis.weights if 0 < sum(key in words for words in found) < len(found) * 0.9
-    }
-    weights = [sum(lexis.weights[key] for key in telling & words) for words in found]
-    top = max(weights, default=0.0)
-    if top == 0.0:
-        return items
-    return [item for item, weight in zip(items, weights, strict=True) if weight >= top - 1e-9]
+    telling = {key for key in lexis.weights if 0 < sum(key in w for w in found) < len(found) * 0.9}
+    return [sum(lexis.weights[key] for key in telling & words) for words in found]

@@ -7,7 +7,7 @@ beside it (a table's header cells, a list's lead) is ``header`` and never part o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,6 +22,8 @@ thu fri sat sun tel ext rm bldg ave blvd min max hrs
 _ABBREVIATIONS = frozenset(_ABBREVIATIONS_WORDS.split())
 _END = re.compile(r"[.!?]+[\"'”’)\]]*(?=\s+[\"'“‘(\[]?[A-Z0-9])")
 _LAST_WORD = re.compile(r"([\w.]+)$")
+_LABELLED = re.compile(r"[^:]{1,60}:\s+\S")
+Line = tuple[int, int]
 # A line that names what the next line says: "Phone:", "Office hours:".
 _LABEL_WORDS = 8
 
@@ -44,6 +46,9 @@ class Span:
     @property
     def read(self) -> str:
         """Return the quote as it is read: cells named by their header cells, one line."""
+        if self.kind == "definition" and "\t" in self.quote:
+            term, _, value = self.quote.partition("\t")
+            return f"{' '.join(term.split()).rstrip(':')}: {' '.join(value.split())}"
         if self.kind != "row":
             return " ".join(self.quote.split())
         cells = [" ".join(cell.split()) for cell in self.quote.split("\t")]
@@ -54,24 +59,35 @@ class Span:
         return " | ".join(cell for cell in cells if cell)
 
 
-def spans(text: str, kind: str, context: str | None, max_words: int) -> list[Span]:
+def spans(
+    text: str, kind: str, context: str | None, max_words: int, headings: Sequence[str] = ()
+) -> list[Span]:
     """Split the ``text`` of a block of ``kind`` into spans of at most ``max_words`` words.
 
-    ``context`` is the repeated header or lead of a split part. Order is document order; spans do
-    not overlap and leave out only whitespace, empty lines and a table's header row.
+    ``context`` is the repeated header or lead of a split part, ``headings`` the block's heading
+    path. Order is document order; spans do not overlap and leave out only whitespace, empty lines,
+    a table's header row, and leading lines that are the block's own headings (unless there is
+    nothing else).
     """
+    lines = list(_lines(text))
+    known = {" ".join(heading.split()) for heading in headings}
+    first = 0
+    while first < len(lines) and " ".join(text[slice(*lines[first])].split()) in known:
+        first += 1
+    if first < len(lines):
+        lines = lines[first:]
     if kind == "table":
-        found = list(_rows(text, context))
+        found = list(_rows(text, lines, context))
     elif kind == "code":
-        found = [_span(text, start, end, "code") for start, end in _lines(text)]
+        found = [_span(text, start, end, "code") for start, end in lines]
     elif kind == "definitions":
-        found = list(_definitions(text, context))
+        found = list(_definitions(text, lines, context))
     elif kind == "list":
-        found = [_span(text, s, e, "item", context) for s, e in _labelled_lines(text)]
+        found = [_span(text, s, e, "item", context) for s, e in _labelled(text, lines)]
     else:
         found = [
             _span(text, s, e, "sentence")
-            for start, end in _labelled_lines(text)
+            for start, end in _labelled(text, lines)
             for s, e in _sentences(text, start, end)
         ]
     return [part for span in found for part in _bounded(text, span, max_words)]
@@ -84,7 +100,7 @@ def _span(text: str, start: int, end: int, kind: SpanKind, header: str | None = 
     return Span(start, start + len(quote), kind, quote, header)
 
 
-def _lines(text: str) -> Iterator[tuple[int, int]]:
+def _lines(text: str) -> Iterator[Line]:
     start = 0
     for line in text.splitlines(keepends=True):
         if line.strip():
@@ -92,10 +108,10 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
         start += len(line)
 
 
-def _labelled_lines(text: str) -> Iterator[tuple[int, int]]:
+def _labelled(text: str, lines: Sequence[Line]) -> Iterator[Line]:
     """Yield lines, a line that ends in a colon together with the next one."""
     held: int | None = None
-    for start, end in _lines(text):
+    for start, end in lines:
         line = text[start:end].strip()
         if line.endswith(":") and len(line.split()) <= _LABEL_WORDS and held is None:
             held = start
@@ -107,29 +123,28 @@ def _labelled_lines(text: str) -> Iterator[tuple[int, int]]:
         yield held, held_end
 
 
-def _definitions(text: str, lead: str | None) -> Iterator[Span]:
-    """Yield term and definition together: a short line opens an entry that longer ones fill.
+def _definitions(text: str, lines: Sequence[Line], lead: str | None) -> Iterator[Span]:
+    """Yield term and definition together.
 
-    The parser ends terms and definitions in a newline and does not mark which is which; entries
-    alternate in practice, so lines are paired unless a line already holds "label: value".
+    A line that holds a tab or "label: value" is whole; any other short line is a term whose
+    definition is the next line.
     """
-    held: tuple[int, int] | None = None
-    for start, end in _lines(text):
+    held: Line | None = None
+    for start, end in lines:
         line = text[start:end].strip()
-        whole = bool(re.match(r"[^:]{1,60}:\s+\S", line))
-        if held is None and not whole and len(line.split()) <= 2 * _LABEL_WORDS:
-            held = (start, end)
-        elif held is not None:
+        whole = "\t" in line or bool(_LABELLED.match(line))
+        if held is not None:
             yield _span(text, held[0], end, "definition", lead)
             held = None
-        else:
+        elif whole or len(line.split()) > 2 * _LABEL_WORDS:
             yield _span(text, start, end, "definition", lead)
+        else:
+            held = (start, end)
     if held is not None:
         yield _span(text, *held, "definition", lead)
 
 
-def _rows(text: str, context: str | None) -> Iterator[Span]:
-    lines = list(_lines(text))
+def _rows(text: str, lines: Sequence[Line], context: str | None) -> Iterator[Span]:
     header = context.strip("\n") if context else None
     if header is None and len(lines) > 1 and _is_header(text[slice(*lines[0])]):
         header = text[slice(*lines[0])].strip("\n")
@@ -145,7 +160,7 @@ def _is_header(line: str) -> bool:
     return len(cells) > 1 and not any(c.isdigit() or c == "@" for cell in cells for c in cell)
 
 
-def _sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _sentences(text: str, start: int, end: int) -> Iterator[Line]:
     at = start
     for match in _END.finditer(text, start, end):
         before = _LAST_WORD.search(text, at, match.start())

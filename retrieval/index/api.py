@@ -10,7 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ from retrieval.answer.trace import Trace, load_trace, store_trace
 from retrieval.answer.write import NOT_FOUND, compose
 from retrieval.config import RetrievalConfig
 from retrieval.errors import BadInputError, NoSnapshotError, SitequestError
-from retrieval.models.config import ModelsConfig
+from retrieval.models.config import ModelsConfig, ModelSpec
 from retrieval.modes.pipeline import find
 from retrieval.modes.question import Question, check_question, read_question
 from retrieval.modes.site import SiteView
@@ -170,17 +170,13 @@ class Index:
             )
         return embedder
 
-    @cached_property
+    @property
     def _embedder(self) -> Embedder:
-        from retrieval.models.load import load_embedder
+        return _embedder(self.models.embedder)
 
-        return load_embedder(self.models.embedder)
-
-    @cached_property
+    @property
     def _reranker(self) -> Reranker:
-        from retrieval.models.load import load_reranker
-
-        return load_reranker(self.models.reranker)
+        return _reranker(self.models.reranker)
 
     def _view(self, as_of: str) -> SiteView:
         snapshot = self.store.resolve(as_of)
@@ -201,6 +197,21 @@ class Index:
             self.traces[trace.trace_id] = trace
             while len(self.traces) > _KEPT_TRACES:
                 self.traces.popitem(last=False)
+
+
+# A process holds each model once, however many sites and snapshots it opens.
+@lru_cache(maxsize=2)
+def _embedder(spec: ModelSpec) -> Embedder:
+    from retrieval.models.load import load_embedder
+
+    return load_embedder(spec)
+
+
+@lru_cache(maxsize=2)
+def _reranker(spec: ModelSpec) -> Reranker:
+    from retrieval.models.load import load_reranker
+
+    return load_reranker(spec)
 
 
 def open_index(

@@ -7,9 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
-from assets.linking.relations import build_relations
 from assets.linking.topics import build_topics
-from assets.parsing.blocks import ParseConfig, build_blocks
 
 from assets.embedding.search import build_search
 from assets.embedding.vectors import update_vectors
@@ -17,6 +15,8 @@ from assets.extraction.facts import build_facts
 from assets.extraction.mentions import build_mentions
 from assets.extraction.ner import SpacyNer
 from assets.linking.entities import build_entities
+from assets.linking.relations import build_relations
+from assets.parsing.blocks import ParseConfig, build_blocks
 from assets.parsing.digest import page_digest
 from assets.publishing.bodies import BodyWriter
 from assets.publishing.candidate import Candidate
@@ -29,7 +29,7 @@ from retrieval.snapshot.bodies import Bodies
 from retrieval.snapshot.layout import SitePaths
 from retrieval.snapshot.manifest import ModelEntry
 from retrieval.snapshot.reader import Snapshot
-from retrieval.snapshot.schemas import TABLES
+from retrieval.snapshot.schemas import TABLES, empty
 
 HOST = "https://www.college.example"
 
@@ -91,6 +91,7 @@ def build_site(
         role="embedder", name=embedder.name, revision=embedder.revision, sha256=embedder.sha256
     )
     candidate.write_manifest(config_fingerprint="test", models=[model], stats={})
+    write("metrics", empty("metrics"))
     candidate.write_changes(code_version="test")
     return publish(candidate)
 

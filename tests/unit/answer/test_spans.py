@@ -49,6 +49,19 @@ def test_definitions_keep_term_and_text_together() -> None:
     ]  # fmt: skip
 
 
+def test_a_tab_separates_term_and_definition() -> None:
+    found = spans("Room\tGlasshouse 3\nTelephone\t01632 960 455\n", "definitions", None, 80)
+    assert [s.quote for s in found] == ["Room\tGlasshouse 3", "Telephone\t01632 960 455"]
+    assert found[1].read == "Telephone: 01632 960 455"
+
+
+def test_the_blocks_own_heading_is_no_span_unless_it_is_all() -> None:
+    text = "Opening  hours\nDay\tOpens\t\nSaturday\t10:00\t\n"
+    found = spans(text, "table", None, 80, ["Library", "Opening hours"])
+    assert [s.read for s in found] == ["Day: Saturday; Opens: 10:00"]
+    assert [s.quote for s in spans("Library", "heading", None, 80, ["Library"])] == ["Library"]
+
+
 kinds = st.sampled_from(["prose", "list", "table", "code", "definitions", "heading"])
 
 
