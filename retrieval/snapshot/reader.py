@@ -89,12 +89,12 @@ class Snapshot:
 
     @cached_property
     def _lance(self) -> Any:
-        import lancedb
-
         if self.manifest.vectors is None:
             raise CorruptSnapshotError(
                 f"Snapshot {self.id} has no vectors.", "Run the sync again to build them."
             )
+        import lancedb
+
         return lancedb.connect(str(self.dir)).open_table(Path(VECTORS).stem)
 
     def lance(self) -> Any:

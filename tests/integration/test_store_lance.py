@@ -45,7 +45,9 @@ def parent(tmp_path: Path) -> Snapshot:
         table = lancedb.connect(str(candidate.dir)).create_table("vectors", vectors(range(500)))
         assert table.count_rows() == 500
 
-    return publish(build(SitePaths(tmp_path, "demo"), "r1", fill=create))
+    # A data root may have any name: LanceDB takes addresses as well as paths.
+    root = tmp_path / "da ta [1]%20#?=é"
+    return publish(build(SitePaths(root, "demo"), "r1", fill=create))
 
 
 def begin_child(parent: Snapshot) -> Candidate:

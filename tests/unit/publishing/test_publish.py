@@ -193,3 +193,40 @@ def test_a_reader_keeps_its_snapshot_when_latest_moves(paths: SitePaths) -> None
     published(paths, "r2", TWO)
     assert reader.table("texts")["text"].to_list() == ["1"]
     assert latest(paths).table("texts")["text"].to_list() == ["2"]
+
+
+def test_everything_is_forced_to_the_disk_before_the_rename_and_the_rename_before_latest(
+    paths: SitePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order is the whole promise after a power failure: the calls themselves are recorded."""
+    published(paths, "r1", ONE)
+    candidate = build(paths, "r2", TWO)
+    calls: list[tuple[str, Path]] = []
+    fsync, rename, replace = os.fsync, os.rename, os.replace
+
+    def record_fsync(descriptor: int) -> None:
+        calls.append(("fsync", Path(os.readlink(f"/proc/self/fd/{descriptor}"))))
+        fsync(descriptor)
+
+    def record_rename(source: Path, target: Path) -> None:
+        calls.append(("rename", Path(target)))
+        rename(source, target)
+
+    def record_replace(source: Path, target: Path) -> None:
+        calls.append(("replace", Path(target)))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", record_fsync)
+    monkeypatch.setattr(os, "rename", record_rename)
+    monkeypatch.setattr(os, "replace", record_replace)
+    snapshot = publish(candidate)
+
+    renamed = calls.index(("rename", snapshot.dir))
+    moved = calls.index(("replace", paths.latest))
+    forced = {path for call, path in calls[:renamed] if call == "fsync"}
+    assert forced >= {candidate.dir, *(candidate.dir / name for name in os.listdir(snapshot.dir))}
+    assert not [c for c in calls[:renamed] if c[1] == paths.latest]
+    assert ("fsync", paths.snapshots) in calls[renamed:moved]
+    assert ("fsync", paths.home) in calls[moved:]
+    written = [path for call, path in calls[renamed:moved] if call == "fsync"]
+    assert any(path.name.startswith(".LATEST.json") for path in written)
