@@ -164,7 +164,7 @@ def _columns(rows: Sequence[Scored], names: Sequence[str]) -> Columns:
     values = np.array(
         [[np.nan if row.values[n] is None else row.values[n] for n in names] for row in rows],
         dtype=np.float64,
-    )
+    ).reshape(len(rows), len(names))
     known = ~np.isnan(values)
     return np.where(known, values, 0.0), known.astype(np.float64)
 
