@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import shutil
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +22,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from assets.embedding import upkeep
 from assets.embedding.strings import rebuild, wanted_inputs
 from assets.publishing.candidate import Candidate
 from assets.publishing.files import storage
@@ -36,8 +35,6 @@ CODE_VERSION = "1"
 FLUSH = 4096  # vectors per commit: at most this many are embedded twice after a crash
 BATCH = 256  # strings per progress report
 DELETE_BATCH = 2000  # hashes per delete statement
-MAX_FRAGMENTS = 64
-MAX_DELETED_SHARE = 0.3
 _TABLE = Path(VECTORS).stem
 _IDENTITY = b"embedder"
 
@@ -110,7 +107,8 @@ def update_vectors(
             relabel = partial(table.update, values={"kind": kind})
             _in_batches(turned.filter(pl.col("kind") == kind)["input_hash"], relabel)
         _in_batches(gone, table.delete)
-        compacted = _compact(table)
+        compacted = upkeep.compact(table)
+        upkeep.index(table)
         _verify(table, wanted)
     return replace(stats, seconds=seconds, cpu_seconds=cpu, compacted=compacted)
 
@@ -173,23 +171,6 @@ def _in_batches(hashes: pl.Series, act: Callable[[str], object]) -> None:
     for start in range(0, len(hashes), DELETE_BATCH):
         names = ", ".join(f"'{h}'" for h in hashes.slice(start, DELETE_BATCH))
         act(f"input_hash IN ({names})")
-
-
-def _compact(table: Any) -> bool:
-    """Compact when fragments or deleted rows have piled up; say whether it was done.
-
-    Compaction rewrites the whole table (2.8 s at 50,000 rows), so it is no part of a usual sync.
-    """
-    stats = table.stats()["fragment_stats"]
-    stored = stats["num_fragments"] * stats["lengths"]["mean"]
-    deleted = 1 - table.count_rows() / stored if stored else 0.0
-    if stats["num_fragments"] <= MAX_FRAGMENTS and deleted <= MAX_DELETED_SHARE:
-        return False
-    with warnings.catch_warnings():
-        # It warns of readers of older versions: a candidate in staging has none.
-        warnings.filterwarnings("ignore", message=".*cleanup_older_than=0")
-        table.optimize(cleanup_older_than=timedelta(0))
-    return True
 
 
 def _verify(table: Any, wanted: pl.DataFrame) -> None:

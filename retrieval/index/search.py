@@ -20,6 +20,7 @@ from retrieval.index.mirror import Floats, Ints, Mirror, SearchFilesError, top_k
 from retrieval.index.view import BlockView
 from retrieval.snapshot.reader import Snapshot
 
+_PROBES = 64  # partitions of LanceDB's index that are read, of √rows
 Ranked = list[tuple[int, float]]
 
 
@@ -135,6 +136,7 @@ class Search:
                 self._snapshot.lance()
                 .search(query, vector_column_name="vector")
                 .distance_type("dot")
+                .nprobes(_PROBES)
                 .where(f"kind = '{kind}'", prefilter=True)
                 .select(["input_hash", "_distance"])
                 .limit(self.config.candidates)

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assets.embedding import vectors
+from assets.embedding import upkeep, vectors
 from assets.embedding.strings import InputMismatchError
 from assets.embedding.vectors import update_vectors
+from retrieval.index.search import Search, SearchConfig
 from retrieval.models import ModelInputError, ModelSpec, load_embedder
 from retrieval.models.base import Embedder, Floats, TextKind
 from retrieval.models.hashing import HashEmbedder
@@ -156,6 +157,30 @@ def test_many_deletions_compact_the_table_and_spare_the_parent(paths: SitePaths)
     )
     assert files(parent.dir) == before
     assert lance_rows(parent).height == 21
+
+
+def test_a_table_above_the_limit_of_exact_search_gets_an_index_that_takes_new_rows(
+    paths: SitePaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "INDEX_ABOVE", 50)
+    embedder = Counting()
+
+    def site(count: int) -> Site:
+        return {"https://x.example/a": ("A", [Block(f"Text number {n}.") for n in range(count)])}
+
+    parent, _ = published(paths, "r1", site(100), embedder)
+    before = files(parent.dir)
+    child, _ = published(paths, "r2", site(130), embedder)
+    for snapshot, rows in ((parent, 101), (child, 131)):
+        (index,) = snapshot.lance().list_indices()
+        stats = snapshot.lance().index_stats(index.name)
+        assert (index.index_type, stats.num_indexed_rows) == ("IvfFlat", rows)
+        assert stats.num_unindexed_rows == 0
+    assert files(parent.dir) == before
+    query = embedder.embed(["text number 129 ."], kind="query")[0]
+    exact = Search(child).dense(query, 3)
+    near = Search(child, SearchConfig(exact_limit=0)).dense(query, 3)
+    assert [row for row, _ in near] == [row for row, _ in exact]
 
 
 def test_a_block_whose_hash_is_not_its_strings_is_refused(paths: SitePaths) -> None:
