@@ -7,14 +7,12 @@ where it is certain: a page, a code, a cell that links to a page, a name that on
 
 from __future__ import annotations
 
-import re
-
 import polars as pl
 import pyarrow as pa
 
 from assets.extraction.layout import fold, layout_pairs
 from assets.extraction.patterns import leading_code
-from assets.extraction.sitenames import site_names
+from assets.extraction.sitenames import site_names, without_units
 from assets.extraction.values import value_type
 from retrieval.index.gazetteer import normalise
 from retrieval.snapshot import ids
@@ -24,7 +22,8 @@ VERSION = "1"
 _GENERIC_PAGES = 3  # a heading on so many pages names a part of any page, not a thing
 _SHORT_BODY_WORDS = 25
 _BOILERPLATE_LABELS = 20  # a value that so many different labels have is a control's text
-# Dropped text that is not the site's own statement is no source of facts.
+# Text that the site repeats on purpose; hidden, consent and navigation text states nothing.
+_SITE_SCOPE_REASONS = ("footer", "repeated", "outside", "aside", "header")
 _HEADING_UNITS = r"^.*\S\s+(\d[\d.]*(?:\s*(?:-|–|or|to)\s*\d[\d.]*)?)\s+(\p{L}+)$"
 
 
@@ -52,17 +51,9 @@ def build_facts(
         occurrence=pl.int_range(pl.len()).over("block_id", "subject", "label", "value"),
         extractor_version=pl.lit(VERSION),
     )
-    table = table.with_columns(
-        fact_id=pl.Series(
-            [
-                ids.fact_id(*parts, occurrence)
-                for *parts, occurrence in table.select(
-                    "block_id", "subject", "label", "value", "occurrence"
-                ).iter_rows()
-            ],
-            dtype=pl.String,
-        )
-    )
+    keys = table.select("block_id", "subject", "label", "value", "occurrence").rows()
+    fact_ids = [ids.fact_id(b, s, label, value, n) for b, s, label, value, n in keys]
+    table = table.with_columns(fact_id=pl.Series(fact_ids, dtype=pl.String))
     columns = ["fact_id", "subject_id", "subject", "label", "value", "value_type", "block_id",
                "page_id", "scope", "extractor", "extractor_version"]  # fmt: skip
     return enforce("facts", table.select(columns).sort("fact_id").to_arrow())
@@ -73,7 +64,7 @@ def _used_blocks(blocks: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     columns = ["block_id", "page_id", "ordinal", "heading_path", "kind", "text_hash", "context"]
     kept = blocks.filter("kept").select(*columns, scope=pl.lit("page"))
     repeated = (
-        blocks.filter(~pl.col("kept") & pl.col("drop_reason").is_in(SITE_SCOPE_REASONS))
+        blocks.filter(~pl.col("kept") & pl.col("drop_reason").is_in(_SITE_SCOPE_REASONS))
         .sort("block_id")
         .unique("text_hash", keep="first", maintain_order=True)
         .join(texts.filter(pl.col("kept_blocks") == 0), on="text_hash", how="semi")
@@ -84,10 +75,6 @@ def _used_blocks(blocks: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
         depth=pl.col("heading_path").list.len(),
     )
     return used.sort("page_id", "ordinal")
-
-
-# Reasons of assets.parsing for text that the site repeats on purpose.
-SITE_SCOPE_REASONS = ("footer", "repeated", "template")
 
 
 def _paired(used: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
@@ -232,19 +219,13 @@ def _path_subjects(told: pl.DataFrame, used: pl.DataFrame, names: pl.DataFrame) 
     )
 
 
-def _code_heading(heading: str) -> str:
-    """Return a code's heading with folded spaces and without the units at its end."""
-    folded = " ".join(heading.split())
-    return re.sub(r"\s+\d[\d.]*(?:\s*(?:-|–|or|to)\s*\d[\d.]*)?\s+[^\W\d_]+$", "", folded)
-
-
 def _section(
     headings: list[str], generic: set[str], page: tuple[str | None, str | None]
 ) -> str | None:
     """Return the heading that a fact under ``headings`` is about, None for the page."""
     for heading in reversed(headings):
         if leading_code(heading):
-            return _code_heading(heading)
+            return without_units(heading)
     for heading in reversed(headings):
         if heading in page:
             return None
@@ -255,13 +236,15 @@ def _section(
 
 def _subject_ids(subjects: pl.Series, surfaces: pl.DataFrame) -> pl.DataFrame:
     """Return subject, named_id: a code's entity, or the page that alone has the name."""
-    own = surfaces.filter((pl.col("holders") == 1) & pl.col("source").is_in(["title", "h1"]))
+    own = surfaces.filter(
+        (pl.col("holders") == 1) & pl.col("source").is_in(["title", "h1", "code"])
+    )
     page_of = dict(own.select("form", "page_id").iter_rows())
     found: list[tuple[str, str | None]] = []
     for subject in subjects.unique().sort().to_list():
         code = leading_code(subject)
-        page = page_of.get(normalise(subject))
-        found.append((subject, code_entity_id(code) if code else page and page_entity_id(page)))
+        page = page_of.get(normalise(subject)) or (code and page_of.get(normalise(code)))
+        found.append((subject, page_entity_id(page) if page else code and code_entity_id(code)))
     return (
         pl.DataFrame(found, schema=["subject", "named_id"], orient="row")
         if found

@@ -144,9 +144,9 @@ def _table_pairs(rows: pl.DataFrame) -> pl.DataFrame:
     body = body.with_columns(
         header=pl.when(given)
         .then(
+            # Label rows of a table part have one cell; the last row with several is the header.
             pl.col("context")
-            .str.split("\n")
-            .list.last()
+            .str.extract(r"(?:^|[\s\S]*\n)([^\n]*\t[^\n]*)")
             .str.strip_chars_end("\t")
             .str.split("\t")
             .list.eval(fold(pl.element()))

@@ -48,6 +48,9 @@ class Ner(Protocol):
 
     name: str
     version: str
+    seconds: float
+    load_seconds: float
+    texts: int
 
     def __call__(self, texts: Sequence[str]) -> list[list[Span]]:
         """Return the mentions of each text."""
@@ -74,7 +77,8 @@ def _hidden(module: str) -> Iterator[None]:
 class SpacyNer:
     """spaCy's NER component alone, loaded at the first call.
 
-    ``seconds`` is the wall time spent in the model, ``load_seconds`` that of import and loading.
+    ``seconds`` is the wall time spent in the model, ``load_seconds`` that of import and loading,
+    ``texts`` the number of texts read.
     ``confidence`` is the one constant of its spans (the model gives no probabilities).
     """
 
@@ -90,6 +94,7 @@ class SpacyNer:
         self.version = version or metadata.version(found.replace("_", "-"))
         self.seconds = 0.0
         self.load_seconds = 0.0
+        self.texts = 0
         self._nlp: Any = None
 
     def _load(self) -> Any:
@@ -117,4 +122,5 @@ class SpacyNer:
             for text in texts
         ]
         self.seconds += time.perf_counter() - started
+        self.texts += len(texts)
         return result

@@ -11,6 +11,7 @@ _ROLES = (
     "Engineer", "Administrator", "Assistant", "Associate", "Ombudsman", "Commissioner", "Founder",
     "Convenor", "Convener",
 )  # fmt: skip
+ROLE_WORDS = frozenset(role.lower() for role in _ROLES)
 ROLE_PATTERN = rf"(?:{'|'.join(_ROLES)})"
 # Labels whose value is the person in the role: "Dean: …", "Taught by: …".
 ROLE_LABEL_PATTERN = (

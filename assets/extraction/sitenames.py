@@ -22,6 +22,7 @@ _SEPARATORS = re.compile(r"\s+[|<>»«·–—-]\s+|\s*(?:::|\|)\s*|:\s+")
 _NUMBERED = re.compile(
     r"^(?:(?:Chapter|Appendix|Part|Section)\s+[\dA-Z]+\.?|(?:\d+|[A-Z])(?:\.\d+)*\.)\s+(?=\S)"
 )
+_UNITS = re.compile(r"\s+\d[\d.]*(?:\s*(?:-|–|or|to)\s*\d[\d.]*)?\s+[^\W\d_]+$|\s*\(\d[^()]*\)$")
 _BRACKETS = re.compile(r"^(.{3,}?)\s*\(([^()]{2,40})\)$")
 _AFFIX_PAGES = 5  # a part shared by fewer titles is no site name
 _AFFIX_SHARE = 0.2
@@ -97,18 +98,23 @@ def without_number(heading: str) -> str:
     return _NUMBERED.sub("", heading)
 
 
+def without_units(heading: str) -> str:
+    """Return ``heading`` without an amount at its end ("Programs 4 Units" → "Programs")."""
+    return _UNITS.sub("", " ".join(heading.split()))
+
+
 def page_type(name: str, url: str) -> str:
     """Guess what the page ``name`` at ``url`` is about: an entity type, PAGE when nothing tells."""
     if leading_code(name):
         return "CODE"
-    segments = [s for s in url.lower().split("/")[3:] if s]
-    if _PERSON_NAME.match(name) and _PERSON_SEGMENTS.intersection(segments[:-1]):
-        return "PERSON"
     words = normalise(name).split(" ")
     heads = [words[i] for i in range(len(words) - 1) if words[i + 1] in ("of", "for", "on")]
     for word in (*heads[:1], words[-1], words[0]):
         if word in _TYPE_OF_WORD:
             return _TYPE_OF_WORD[word]
+    segments = [s for s in url.lower().split("/")[3:] if s]
+    if _PERSON_NAME.match(name) and _PERSON_SEGMENTS.intersection(segments[:-1]):
+        return "PERSON"
     return "PAGE"
 
 
@@ -153,8 +159,8 @@ def site_names(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the pages' names (see `page_names`) and all surfaces that name a page.
 
-    Surfaces: form, page_id, surface, source (title, h1, bracket, anchor), holders (pages sharing
-    the form, at most 5); one row per form and page.
+    Surfaces: form, page_id, surface, source (title, h1, code, bracket, anchor), holders (how many
+    pages have the form, at most 5); one row per form and page.
     """
     names = page_names(pages, blocks)
     rows: list[tuple[str, str, str, int]] = []
@@ -164,6 +170,9 @@ def site_names(
         if heading:
             rows.append((page, heading, "h1", 1))
         for text in dict.fromkeys((name, heading)):
+            code = leading_code(text)
+            if code and code != text:
+                rows.append((page, code, "code", 2))
             match = _BRACKETS.match(text)
             if match:
                 rows.append((page, match.group(1), "bracket", 2))
