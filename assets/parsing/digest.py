@@ -64,7 +64,8 @@ def page_digest(body: bytes, content_type: str | None, url: str) -> PageDigest:
 def page_title(tree: LexborHTMLParser) -> str | None:
     """Return the title element with whitespace folded, None when missing or blank."""
     node = tree.css_first("head > title") or tree.css_first("title")
-    text = " ".join((node.text_content or "").split()) if node is not None else ""
+    # `text_content` is for text nodes alone; on an element it is None.
+    text = " ".join((node.text() or "").split()) if node is not None else ""
     return text or None
 
 
