@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import logging
 import os
 import signal
 import sys
@@ -86,6 +87,8 @@ def main() -> int:
     started = time.monotonic()
     job = Job.model_validate_json(sys.stdin.readline())
     _end_with_parent(job.parent_pid)
+    # Its warnings about single responses are outcomes in the journal.
+    logging.getLogger("scrapy").setLevel(logging.ERROR)
     result: dict[str, Any] = {}
     try:
         process = AsyncCrawlerProcess(settings(job.config))
