@@ -193,7 +193,10 @@ def write_snapshot(
     stats: dict[str, Any] | None = None,
     vectors: list[str] | None = None,
 ) -> Snapshot:
-    """Write ``tables`` as they are (no schema enforced: faults must be possible)."""
+    """Write ``tables`` as they are (no schema enforced: faults must be possible).
+
+    ``vectors`` are the input hashes that get a vector; None writes no vectors at all.
+    """
     directory.mkdir(parents=True)
     entries = {}
     for name, frame in tables.items():
@@ -214,7 +217,6 @@ def write_snapshot(
             "code_version": "1",
             "schema_fingerprint": table.fingerprint,
         }
-    hashes = _inputs(tables["blocks"]) if vectors is None else vectors
     manifest = {
         "version": 1,
         "id": directory.name,
@@ -223,7 +225,7 @@ def write_snapshot(
         "created": NOW.isoformat(),
         "config_fingerprint": "f",
         "tables": entries,
-        "vectors": _lance(directory, hashes),
+        "vectors": None if vectors is None else _lance(directory, vectors),
         "models": [],
         "stats": {"blocks.conservation_failures": 0} if stats is None else stats,
     }
@@ -231,7 +233,7 @@ def write_snapshot(
     return open_dir(directory)
 
 
-def _inputs(blocks: pl.DataFrame) -> list[str]:
+def inputs(blocks: pl.DataFrame) -> list[str]:
     both = pl.concat([blocks["input_hash"], blocks["path_input_hash"].alias("input_hash")])
     return sorted(both.drop_nulls().unique().to_list())
 

@@ -11,7 +11,7 @@ import pytest
 from assets.checks import rules
 from assets.checks.config import ChecksConfig
 from assets.checks.names import RULES as NAMED_RULES
-from tests.unit.checks.small_snapshot import frames, write_snapshot
+from tests.unit.checks.small_snapshot import frames, inputs, write_snapshot
 
 CONFIG = ChecksConfig()
 Fault = Callable[[pl.DataFrame], pl.DataFrame]
@@ -114,7 +114,9 @@ FAULTS: list[tuple[str, str, Fault, str]] = [
 # The search files are tested where they are built: test_search_complete.
 @pytest.mark.parametrize("name", [name for name in rules.RULES if name != "search_complete"])
 def test_valid_snapshot_passes(name: str, tmp_path: Path) -> None:
-    assert rules.apply(name, write_snapshot(tmp_path / "s", frames()), CONFIG) == []
+    tables = frames()
+    vectors = inputs(tables["blocks"]) if name == "vectors_complete" else None
+    assert rules.apply(name, write_snapshot(tmp_path / "s", tables, vectors=vectors), CONFIG) == []
 
 
 @pytest.mark.parametrize(("name", "table", "fault", "says"), FAULTS)
@@ -145,11 +147,15 @@ def test_vectors_are_exactly_the_inputs(
     change: Callable[[list[str]], list[str]], says: str, tmp_path: Path
 ) -> None:
     tables = frames()
-    blocks = tables["blocks"].filter("kept")
-    hashes = sorted({*blocks["input_hash"], *blocks["path_input_hash"]})
-    snapshot = write_snapshot(tmp_path / "s", tables, vectors=change(hashes))
+    hashes = change(inputs(tables["blocks"]))
+    snapshot = write_snapshot(tmp_path / "s", tables, vectors=hashes)
     problems = rules.apply("vectors_complete", snapshot, CONFIG)
     assert any(says in problem for problem in problems), problems
+
+
+def test_a_candidate_without_vectors(tmp_path: Path) -> None:
+    snapshot = write_snapshot(tmp_path / "s", frames())
+    assert rules.apply("vectors_complete", snapshot, CONFIG) == ["there are no vectors"]
 
 
 @pytest.mark.parametrize(
