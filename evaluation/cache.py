@@ -1,8 +1,8 @@
 """A content-keyed cache of model outputs that runs and builds share.
 
 A hit is charged the seconds recorded when the vector was computed, so that ratios stay true while
-reruns stay short. The key is the model (name and revision) and the hash of the input, so a vector
-is taken only where it would be computed equal.
+reruns stay short. The key is the model (hash of its weights, kind of input) and the hash of the
+input, so a vector is taken only where it would be computed equal.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def embed_cached(
 
     A batch's time is shared out among its texts by their length in characters.
     """
-    model = f"{embedder.name}@{embedder.revision}|passage"
+    model = f"{embedder.sha256}|passage"
     keys = [input_hash(text) for text in texts]
     distinct = dict(zip(keys, texts, strict=True))
     known = cache.get_many(model, list(distinct)) if cache else {}

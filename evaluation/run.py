@@ -23,6 +23,7 @@ from evaluation.significance import ClusterBootstrap, Interval
 from evaluation.systems.base import System
 from retrieval.errors import BadInputError
 from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.schemas import empty
 
 KS = (5, 10)
 _SHOWN = 3
@@ -59,6 +60,11 @@ class EvalReport:
                         }
                     )
         return rows
+
+    def metric_frame(self) -> pl.DataFrame:
+        """Return `metric_rows` as a frame with the schema of the `metrics` table."""
+        schema = dict(pl.DataFrame(empty("metrics")).schema)
+        return pl.DataFrame(self.metric_rows(), schema=schema, orient="row")
 
 
 def evaluate(

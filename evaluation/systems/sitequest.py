@@ -9,8 +9,7 @@ evaluation as places of the passage.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -18,41 +17,72 @@ from evaluation.matching import Passage
 from evaluation.systems.base import SystemAnswer, SystemRun
 from retrieval.answer.models import Answer
 from retrieval.answer.trace import load_trace
+from retrieval.config import RetrievalConfig
 from retrieval.errors import SitequestError
-from retrieval.snapshot.reader import Snapshot
+from retrieval.models.config import ModelsConfig
+from retrieval.snapshot.layout import SitePaths
+from retrieval.snapshot.reader import SiteStore, Snapshot
+
+if TYPE_CHECKING:
+    from retrieval.index.api import Index
 
 CITED_PLACES = 3
 
 
-class Asker(Protocol):
-    """The part of retrieval.index.api's Index that is used here."""
+class OneSnapshot(SiteStore):
+    """A store in which every reference is one given snapshot: also a candidate in staging."""
 
-    def ask(self, question: str, *, mode: str = "auto") -> Answer:
-        """Answer the question."""
-        ...
+    def __init__(self, paths: SitePaths, snapshot: Snapshot) -> None:
+        super().__init__(paths.root, paths.site)
+        self._snapshot = snapshot
+
+    def resolve(self, ref: str | None) -> Snapshot:
+        """Return the one snapshot."""
+        return self._snapshot
 
 
 class SitequestSystem:
-    """Wraps an index pinned to ``snapshot``.
+    """Wraps an index that stays pinned to ``snapshot`` (default: the one it is pinned to).
 
-    ``traces`` returns the trace (plain JSON) of an answer; see `stored_traces`. ``mode`` forces a
-    retrieval mode.
+    ``mode`` forces a retrieval mode.
     """
 
     def __init__(
         self,
-        index: Asker,
-        snapshot: Snapshot,
-        traces: TraceSource,
+        index: Index,
+        snapshot: Snapshot | None = None,
         *,
         mode: str = "auto",
         name: str = "sitequest",
     ) -> None:
         self.name = name
         self._index = index
-        self._traces = traces
         self._mode = mode
-        self._blocks = _kept_blocks(snapshot)
+        self._blocks = _kept_blocks(snapshot or index.store.resolve(index.snapshot_id))
+
+    @classmethod
+    def over(
+        cls,
+        snapshot: Snapshot,
+        paths: SitePaths,
+        *,
+        config: RetrievalConfig | None = None,
+        models: ModelsConfig | None = None,
+        mode: str = "auto",
+        name: str = "sitequest",
+    ) -> SitequestSystem:
+        """Open our system on ``snapshot``, also on a candidate in staging.
+
+        Traces stay in memory: an evaluation does not crowd out those of people's questions.
+        """
+        from retrieval.index.api import Index
+
+        config = config or RetrievalConfig()
+        unstored = config.model_copy(
+            update={"trace": config.trace.model_copy(update={"store": False})}
+        )
+        index = Index(OneSnapshot(paths, snapshot), config=unstored, models=models)
+        return cls(index, snapshot, mode=mode, name=name)
 
     def retrieve(self, question: str, k: int) -> list[Passage]:
         """Return the ``k`` best blocks (at most as many as the configuration hands on)."""
@@ -68,7 +98,7 @@ class SitequestSystem:
         Raises SitequestError when the answer is not from the snapshot under evaluation.
         """
         answer = self._index.ask(question, mode=self._mode)
-        trace = self._traces(answer)
+        trace = self._trace(answer)
         stages = {stage["stage"]: stage for stage in trace["stages"]}
         ranking = stages["ranking"]
         alternates = {c["block_id"]: c["alternates"] for c in ranking["candidates"]}
@@ -87,6 +117,12 @@ class SitequestSystem:
             ),
             given=given,
         )
+
+    def _trace(self, answer: Answer) -> dict[str, Any]:
+        if answer.trace_stored:
+            paths = self._index.store.paths
+            return load_trace(paths.root, paths.site, answer.trace_id)
+        return self._index.traces[answer.trace_id].as_dict()
 
     def _passages(
         self, block_ids: Sequence[str], alternates: dict[str, list[str]]
@@ -138,28 +174,3 @@ def _passage(row: dict[str, Any], others: Sequence[dict[str, Any]]) -> Passage:
         ref=row["block_id"],
         also_at=tuple((other["url"], tuple(other["headings"])) for other in others),
     )
-
-
-class TraceSource(Protocol):
-    """Returns the trace of an answer as plain JSON."""
-
-    def __call__(self, answer: Answer) -> dict[str, Any]:
-        """Return the trace."""
-        ...
-
-
-def stored_traces(root: Path, site: str) -> TraceSource:
-    """Read traces from the store of ``site`` below the data ``root``.
-
-    Raises SitequestError when the answer's trace could not be stored.
-    """
-
-    def read(answer: Answer) -> dict[str, Any]:
-        if not answer.trace_stored:
-            raise SitequestError(
-                f"The trace of {answer.question!r} could not be stored.",
-                f"Make {root} writable: an evaluation reads what was retrieved from the traces.",
-            )
-        return load_trace(root, site, answer.trace_id)
-
-    return read

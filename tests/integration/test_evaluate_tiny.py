@@ -10,7 +10,7 @@ import pytest
 from evaluation.questions import AnswerPart, Evidence, Question
 from evaluation.run import evaluate
 from evaluation.systems.chunk import ChunkSystem
-from evaluation.systems.sitequest import SitequestSystem, stored_traces
+from evaluation.systems.sitequest import SitequestSystem
 from retrieval.errors import SitequestError
 from retrieval.index.api import open_index
 from retrieval.models.config import ModelsConfig
@@ -46,9 +46,7 @@ QUESTIONS = [
 
 def test_both_systems(store: SiteStore) -> None:
     snapshot = store.latest()
-    ours = SitequestSystem(
-        open_index(store.paths.root, "alder"), snapshot, stored_traces(store.paths.root, "alder")
-    )
+    ours = SitequestSystem.over(snapshot, store.paths)
     baseline = ChunkSystem.build(
         snapshot, Bodies(store.paths.bodies), load_embedder(ModelsConfig().embedder)
     )
@@ -65,13 +63,19 @@ def test_both_systems(store: SiteStore) -> None:
     first = report.scored["sitequest"][0].run
     assert first.given is not None
     assert {p.ref for p in first.given} <= {p.ref for p in first.passages}
-    assert first.answer.trace_id
+    assert not store.paths.traces.exists()
 
 
 def test_a_snapshot_that_is_not_the_indexes(store: SiteStore, tmp_path: Path) -> None:
     other = build_site(tmp_path, "alder", {"/": "<title>O</title><h1>Other</h1><p>Other.</p>"})
-    ours = SitequestSystem(
-        open_index(store.paths.root, "alder"), other, stored_traces(store.paths.root, "alder")
-    )
+    ours = SitequestSystem(open_index(store.paths.root, "alder"), other)
     with pytest.raises(SitequestError, match="not in the snapshot"):
         ours.retrieve(QUESTIONS[0].text, 5)
+
+
+def test_an_index_that_stores_its_traces(store: SiteStore) -> None:
+    index = open_index(store.paths.root, "alder")
+    run = SitequestSystem(index, mode="direct").run(QUESTIONS[1].text, 3)
+    assert len(run.passages) == 3
+    assert run.answer.mode == "direct"
+    assert (store.paths.traces / f"{run.answer.trace_id}.json").exists()

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from evaluation.matching import Passage
@@ -142,7 +141,8 @@ def test_the_report(snapshot: Snapshot, tmp_path: Path) -> None:
 def test_rows_of_the_metrics_table(snapshot: Snapshot) -> None:
     report = evaluate(snapshot, QUESTIONS, [GOOD], question_set="q")
     rows = report.metric_rows()
-    enforce("metrics", pa.Table.from_pylist(rows))
+    frame = report.metric_frame()
+    assert enforce("metrics", frame.to_arrow()).num_rows == len(rows)
     named = {(row["question_type"], row["metric"]): row for row in rows}
     span = named["all", "span_recall@10"]
     assert (span["value"], span["n"], span["system"]) == (0.75, 2, "sitequest")
