@@ -37,7 +37,7 @@ _PROGRESS_SECONDS = 1.0
 
 @dataclass
 class Totals:
-    """What the crawl has done so far in this process."""
+    """What the crawl has done so far: ``pages`` over all its runs, the rest in this process."""
 
     requests: int = 0
     wire_bytes: int = 0
@@ -74,10 +74,11 @@ class Crawl:
 
         Raises MissingBodyError when a body that the parent snapshot refers to is not in the store.
         """
+        earlier = self._journal.outcomes()
+        self.totals.pages = earlier.get("ok", 0) + earlier.get("unchanged", 0)
         self._journal.begin()
-        for seed in self._config.seeds:
-            if (url := self._links.one(seed)) is not None:
-                self._journal.mark_seed(self._add(url, "seed"))
+        for url in filter(None, map(self._links.one, self._config.seeds)):
+            self._journal.mark_seed(self._add(url, "seed"))
         self._journal.commit()
         await self._read_hosts()
         while True:
