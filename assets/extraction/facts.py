@@ -116,7 +116,8 @@ def _heading_pairs(used: pl.DataFrame, texts: pl.DataFrame, pairs: pl.DataFrame)
         nth=pl.lit(0, pl.Int32),
         subject_text=pl.lit(None, pl.String),
         label=fold(pl.col("path").list.last()),
-        value=fold(pl.col("text")),
+        # A text that opens a section begins with the heading's own line.
+        value=fold(pl.col("text").str.strip_prefix(pl.col("path").list.last())),
         extractor=pl.lit("heading"),
         own_heading=pl.lit(True),
     ).filter((pl.col("value") != "") & (pl.col("label").str.len_chars() <= 60))
@@ -157,7 +158,13 @@ def _with_subjects(
     told = pairs.join(used.select("block_id", "page_id", "path", "scope"), on="block_id")
     # "Course: CS 61A" under two columns: a first cell with a code is what the row is about.
     told = told.join(_path_subjects(told, used, names), on=["page_id", "path", "own_heading"])
-    told = told.join(names.select("page_id", page_name="name"), on="page_id", how="left")
+    # What a repeated part says is about the site: its topmost page.
+    top = names.sort(pl.col("url").str.count_matches("/"), pl.col("url").str.len_chars(), "url")
+    site = top["page_id"].first()
+    told = told.with_columns(
+        about=pl.when(pl.col("scope") == "site").then(pl.lit(site, pl.String)).otherwise("page_id")
+    )
+    told = told.join(names.select(about="page_id", page_name="name"), on="about", how="left")
     told = told.with_columns(
         subject=pl.coalesce("subject_text", "section", "page_name", pl.lit("")),
         about_page=pl.col("subject_text").is_null() & pl.col("section").is_null(),
@@ -171,14 +178,14 @@ def _with_subjects(
         .filter(pl.col("targets") == 1)
     )
     told = told.join(linked, on=["block_id", "subject"], how="left")
-    pages = told.select(page=pl.concat([pl.col("page_id"), pl.col("dst_page_id")]).unique()).filter(
+    pages = told.select(page=pl.concat([pl.col("about"), pl.col("dst_page_id")]).unique()).filter(
         pl.col("page").is_in(names["page_id"].implode())
     )["page"]
     entity = pl.DataFrame(
         {"page": pages, "entity": [page_entity_id(p) for p in pages.to_list()]},
         schema={"page": pl.String, "entity": pl.String},
     )
-    told = told.join(entity.rename({"entity": "of_page"}), left_on="page_id", right_on="page",
+    told = told.join(entity.rename({"entity": "of_page"}), left_on="about", right_on="page",
                      how="left")  # fmt: skip
     told = told.join(entity.rename({"entity": "of_link"}), left_on="dst_page_id", right_on="page",
                      how="left")  # fmt: skip

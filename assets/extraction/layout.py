@@ -43,7 +43,8 @@ def layout_pairs(units: pl.DataFrame) -> pl.DataFrame:
         .filter(pl.col("line").str.strip_chars() != "")
         .drop("text")
     )
-    table = lines.filter(pl.col("kind") == "table")
+    # Lines of a table text without a tab are the heading or the caption above it.
+    table = lines.filter((pl.col("kind") == "table") & pl.col("line").str.contains("\t"))
     defined = lines.filter((pl.col("kind") == "definitions") & pl.col("line").str.contains("\t"))
     running = lines.filter(
         ~pl.col("kind").is_in(["table", "code", "heading"])
@@ -94,13 +95,19 @@ def _person_pairs(lines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _definition_pairs(lines: pl.DataFrame) -> pl.DataFrame:
-    cells = pl.col("line").str.splitn("\t", 2)
-    return lines.with_columns(
-        label=fold(cells.struct.field("field_0")).str.strip_chars_end(": "),
-        value=fold(cells.struct.field("field_1")),
-        nth=pl.lit(0, pl.Int32),
-        subject_text=pl.lit(None, pl.String),
-        extractor=pl.lit("definitions"),
+    """Return one pair for each definition of a term."""
+    cells = pl.col("line").str.strip_chars_end("\t").str.split("\t")
+    return (
+        lines.with_columns(
+            label=fold(cells.list.get(0)).str.strip_chars_end(": "), value=cells.list.slice(1)
+        )
+        .with_columns(nth=pl.int_ranges(pl.col("value").list.len(), dtype=pl.Int32))
+        .explode("value", "nth", empty_as_null=False)
+        .with_columns(
+            value=fold(pl.col("value")),
+            subject_text=pl.lit(None, pl.String),
+            extractor=pl.lit("definitions"),
+        )
     )
 
 

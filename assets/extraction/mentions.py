@@ -22,7 +22,14 @@ GAZETTEER = "gazetteer"
 GAZETTEER_VERSION = f"{VERSION}.{sitenames.VERSION}"
 _NER_KINDS = ("prose", "list")
 _LOWER_PENALTY = 0.75
-_SOURCE_CONFIDENCE = {"title": 0.95, "h1": 0.9, "code": 0.95, "bracket": 0.9, "anchor": 0.8}
+_SOURCE_CONFIDENCE = {
+    "title": 0.95,
+    "person": 0.95,
+    "h1": 0.9,
+    "code": 0.95,
+    "bracket": 0.9,
+    "anchor": 0.8,
+}
 _NER_TRIM = " \n\t\u00a0,;:.'\"“”‘’()[]*•-–—"
 _COLUMNS = ["text_hash", "start", "end", "type", "surface", "confidence", "extractor",
             "extractor_version"]  # fmt: skip

@@ -64,8 +64,9 @@ PATTERNS = (
     _p(
         "PHONE", 0.9,
         r"(?<![\w+-])(?:\+\d{1,3}[\s.-]?)?(?:\(\d{2,4}\)\s?|\d{2,4}[\s.-])\d{3,4}[\s.-]\d{3,4}"
-        r"(?:\s?(?:ext\.?|x)\s?\d{1,5})?(?![\w-])",
-        r"\d{3,4}[\s.-]\d{3,4}",
+        r"(?:\s?(?:ext\.?|x)\s?\d{1,5})?(?![\w-])"
+        r"|(?<![\w+-])(?:\+\d{1,3}[ .-]?(?:\(0\))?|0)\d{1,5}(?:[ .-]\d{2,4}){2,4}(?![\w-])",
+        r"\d{2,4}[\s.-]\d{2,4}",
     ),
     _p(
         "MONEY", 0.95,
@@ -89,8 +90,8 @@ PATTERNS = (
     _p(
         "PLACE", 0.8,
         rf"\b(?:[Rr]oom|[Ss]uite){_GAP}[A-Z]?\d+[A-Z]?(?:,?{_GAP}(?:{_CAP}{_GAP}){{1,3}}{_BUILDING}\b)?"
-        rf"|\b\d{{1,4}}[A-Z]?{_GAP}(?:{_CAP}{_GAP}){{1,3}}{_BUILDING}\b"
-        rf"|\b\d{{1,5}}{_GAP}(?:{_CAP}{_GAP}){{1,3}}{_STREET}(?!\w)",
+        rf"|(?<![\w.])[A-Z]?\d{{1,4}}(?:\.\d{{1,3}})?[A-Z]?{_GAP}(?:{_CAP}{_GAP}){{1,3}}{_BUILDING}\b"
+        rf"|(?<![\w.])\d{{1,5}}{_GAP}(?:{_CAP}{_GAP}){{1,3}}{_STREET}(?!\w)",
         rf"[Rr]oom\s|[Ss]uite\s|\d\w?\s[A-Z].*(?:{_BUILDING}|{_STREET})",
     ),
     _p(
@@ -104,12 +105,12 @@ PATTERNS = (
         rf"(?m)^{PERSON_NAME}(?=,{_GAP}(?:[\w/&-]+{_GAP}){{0,4}}{ROLE_PATTERN}\b)",
         rf"(?m)^\p{{Lu}}[^,\n\t]{{3,50}},[ \u00a0].*{ROLE_PATTERN}",
     ),
-    _p("CODE", 0.9, rf"(?<![\w&-]){CODE}(?![\w-])", r"[A-Z&]{2}[ \u00a0][A-Z]{0,2}\d"),
+    _p("CODE", 0.9, rf"(?<![\w&-]){CODE}(?![\w-]|\.\d)", r"[A-Z&]{2}[ \u00a0][A-Z]{0,2}\d"),
 )  # fmt: skip
 
 # Titles that may be followed by the name of what is led: "Dean Engineering" is no person.
 _BARE_TITLES = re.compile(r"(?:Dean|Rector|Provost|Chancellor)\s")
-_CODE_AT_START = re.compile(rf"{CODE}(?![\w-])")
+_CODE_AT_START = re.compile(rf"{CODE}(?![\w-]|\.\d)")
 
 
 def leading_code(text: str) -> str | None:

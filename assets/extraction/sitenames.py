@@ -15,6 +15,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from assets.extraction.patterns import leading_code
+from assets.extraction.personnames import bare_name
 from retrieval.index.gazetteer import normalise
 
 VERSION = "1"
@@ -109,7 +110,7 @@ def page_type(name: str, url: str) -> str:
         return "CODE"
     words = normalise(name).split(" ")
     heads = [words[i] for i in range(len(words) - 1) if words[i + 1] in ("of", "for", "on")]
-    for word in (*heads[:1], words[-1], words[0]):
+    for word in (*heads[:1], words[-1]):
         if word in _TYPE_OF_WORD:
             return _TYPE_OF_WORD[word]
     segments = [s for s in url.lower().split("/")[3:] if s]
@@ -145,12 +146,13 @@ def page_names(pages: pl.DataFrame, blocks: pl.DataFrame) -> pl.DataFrame:
 
 
 def first_headings(blocks: pl.DataFrame) -> pl.DataFrame:
-    """Return page_id and h1: the outermost heading of the page's first kept block under one."""
+    """Return page_id and h1: the page's first heading of the highest level above kept text."""
     return (
         blocks.filter(pl.col("kept") & (pl.col("heading_path").list.len() > 0))
-        .sort("page_id", "ordinal")
+        .with_columns(top=pl.col("heading_path").list.first())
+        .sort("page_id", pl.col("top").struct.field("level"), "ordinal")
         .group_by("page_id", maintain_order=True)
-        .agg(h1=pl.col("heading_path").first().list.first().struct.field("text"))
+        .agg(h1=pl.col("top").first().struct.field("text"))
     )
 
 
@@ -159,13 +161,15 @@ def site_names(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the pages' names (see `page_names`) and all surfaces that name a page.
 
-    Surfaces: form, page_id, surface, source (title, h1, code, bracket, anchor), holders (how many
-    pages have the form, at most 5); one row per form and page.
+    Surfaces: form, page_id, surface, source (title, person, h1, code, bracket, anchor), holders
+    (how many pages have the form, at most 5); one row per form and page.
     """
     names = page_names(pages, blocks)
     rows: list[tuple[str, str, str, int]] = []
-    for page, name, h1 in names.select("page_id", "name", "h1").iter_rows():
+    for page, name, h1, type_ in names.select("page_id", "name", "h1", "type").iter_rows():
         rows.append((page, name, "title", 0))
+        if type_ == "PERSON":
+            rows.append((page, bare_name(name), "person", 1))
         heading = without_number(h1) if h1 else ""
         if heading:
             rows.append((page, heading, "h1", 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from assets.extraction.facts import page_entity_id
+from assets.extraction.personnames import parse_person
 from assets.linking.context import choose_homonyms
 
 METHODS = ("home", "anchor", "exact", "alias", "context")  # from sure to weak
@@ -31,7 +32,7 @@ def mention_edges(
     """
     single = lexicon.filter(pl.len().over("form") == 1)
     direct = seen.join(single.select("form", "entity_id", "kind"), on="form").with_columns(
-        method=pl.when(pl.col("kind").is_in(["title", "exact", "h1", "code"]))
+        method=pl.when(pl.col("kind").is_in(["title", "exact", "h1", "code", "person"]))
         .then(pl.lit("exact"))
         .otherwise(pl.lit("alias"))
     )
@@ -61,9 +62,15 @@ def with_page_entity(frame: pl.DataFrame, column: str) -> pl.DataFrame:
 
 def _surname_edges(seen: pl.DataFrame, direct: pl.DataFrame, lexicon: pl.DataFrame) -> pl.DataFrame:
     """Resolve "~surname" and "^surname" forms to the only person they can be."""
+    full = lexicon.filter((pl.col("type") == "PERSON") & pl.col("form").str.contains(" "))
+    parsed = [parse_person(surface) for surface in full["surface"].to_list()]
     persons = (
-        lexicon.filter((pl.col("type") == "PERSON") & (pl.col("form").str.contains(" ")))
-        .select("entity_id", "page_id", surname=pl.col("form").str.split(" ").list.last())
+        full.select(
+            "entity_id",
+            "page_id",
+            surname=pl.Series([p and p.surname for p in parsed], dtype=pl.String),
+        )
+        .filter(pl.col("surname").is_not_null())
         .unique()
     )
     on_page = (

@@ -16,9 +16,10 @@ from assets.extraction.casing import lower_shares
 from assets.extraction.facts import code_entity_id, page_entity_id
 from assets.extraction.mentions import text_kinds
 from assets.extraction.patterns import leading_code
+from assets.extraction.personnames import bare_name, parse_person
 from assets.linking.acronyms import explained_acronyms
 from assets.linking.edges import METHODS, mention_edges, structure_edges
-from assets.linking.persons import PersonMerges, bare_name, merge_persons
+from assets.linking.persons import PersonMerges, merge_persons
 from assets.linking.surfaces import linkable_mentions, plain_name, with_forms
 from retrieval.index.gazetteer import normalise
 from retrieval.snapshot import ids
@@ -44,7 +45,8 @@ def build_entities(
         "block_id", "page_id", "ordinal", "text_hash", "heading_path"
     )
     found, persons = with_forms(linkable_mentions(mentions), lower_shares(kinds))
-    merges = merge_persons(persons)
+    profiles = names.filter(pl.col("type") == "PERSON")["name"].to_list()
+    merges = merge_persons(persons | {p for p in map(parse_person, profiles) if p})
     codes = _code_sections(kept, surfaces)
     lexicon = _lexicon(names, surfaces, found, merges, codes, explained_acronyms(kinds))
     seen = found.join(kept.select("text_hash", "block_id", "page_id"), on="text_hash")
@@ -111,15 +113,16 @@ def _lexicon(
 
     One row per form and entity; ``kind`` and ``detail`` are the evidence of the form.
     """
+    typed_pages = surfaces.join(names.select("page_id", "type"), on="page_id")
     page_rows = [
-        (form, page_entity_id(page), surface, None, page, source, surface)
-        for form, page, surface, source in surfaces.select(
-            "form", "page_id", "surface", "source"
-        ).iter_rows()
+        (form, page_entity_id(page), surface, type_, page, source, surface)
+        for form, page, surface, source, type_ in typed_pages.sort("form", "page_id")
+        .select("form", "page_id", "surface", "source", "type")
+        .iter_rows()
     ]
     page_of = _pages_by_form(surfaces)
     several = set(surfaces["form"].to_list())
-    rows = list(page_rows)
+    rows: list[tuple[str | None, ...]] = list(page_rows)
     counted = (
         found.group_by("form", "type", "surface")
         .len()

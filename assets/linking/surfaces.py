@@ -12,8 +12,8 @@ import polars as pl
 from assets.extraction.casing import COMMON_SHARE, PLAIN_SHARE
 from assets.extraction.mentions import GAZETTEER
 from assets.extraction.patterns import EXTRACTOR as RULE
+from assets.extraction.personnames import PersonName, parse_person
 from assets.extraction.roles import ROLE_WORDS
-from assets.linking.persons import PersonName, parse_person
 from retrieval.index.gazetteer import normalise
 
 # Literals are no entities: they are values of facts.
@@ -133,7 +133,7 @@ def _no_name(surface: str, form: str, type_: str, shares: dict[str, float]) -> b
         return True
     if surface.count("(") != surface.count(")") or words[-1] in _SMALL_WORDS:
         return True
-    if type_ in _LONG_TYPES and len(words) < 2:
+    if (type_ in _LONG_TYPES and len(words) < 2) or words[0] in ROLE_WORDS:
         return True
     if len(words) > 1 and type_ in ("ORG", "PLACE") and _ORG_WORDS.intersection(words):
         return all(w in _ORG_WORDS or shares.get(w, 0.0) >= COMMON_SHARE for w in words)

@@ -30,6 +30,7 @@ _TITLE_WEIGHT = 0.5
 _TOPICS_OF_TARGET = 3
 _ENTITY_SHARE = 0.2
 _LINEAGE_OVERLAP = 0.5
+_TOPIC_COLUMNS = ["topic_id", "label", "terms", "size", "lineage_id"]
 _WORD = r"\p{L}[\p{L}\p{N}’'-]*"
 _STOP = frozenset(
     (
@@ -70,20 +71,13 @@ def build_topics(
     topics, members = _cluster(weights, found)
     block_edges = _block_edges(members, found)
     sizes = block_edges.group_by("topic_id").agg(size=pl.len().cast(pl.Int32))
-    topics = (
-        topics.join(sizes, on="topic_id")
-        .with_columns(
-            lineage_id=pl.Series(
-                _lineage(topics.join(sizes, on="topic_id", how="semi"), parent), dtype=pl.String
-            )
-        )
-        .select("topic_id", "label", "terms", "size", "lineage_id")
-    )
+    topics = topics.join(sizes, on="topic_id").sort("topic_id")
+    topics = topics.with_columns(lineage_id=pl.Series(_lineage(topics, parent), dtype=pl.String))
     edges = pl.concat([block_edges, _entity_edges(block_edges, entities, entity_edges)]).select(
         "topic_id", "target_kind", "target_id", "weight"
     )
     return (
-        enforce("topics", topics.sort("topic_id").to_arrow()),
+        enforce("topics", topics.select(_TOPIC_COLUMNS).to_arrow()),
         enforce("topic_edges", edges.sort("topic_id", "target_id").to_arrow()),
     )
 

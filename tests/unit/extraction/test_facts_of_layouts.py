@@ -1,0 +1,98 @@
+"""Facts from tables, definition lists, lines, headings and repeated parts."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from assets.extraction.facts import build_facts, code_entity_id, page_entity_id
+from assets.extraction.layout import layout_pairs
+from retrieval.snapshot import ids
+from tests.graphkit import BASE, parse, site
+
+
+def _pairs(text: str, kind: str, context: str | None = None) -> list[tuple[str | None, str, str]]:
+    units = pl.DataFrame(
+        {"text_hash": ["x"], "kind": [kind], "context": [context], "text": [text]},
+        schema_overrides={"context": pl.String},
+    )
+    return layout_pairs(units).sort("row", "nth").select("subject_text", "label", "value").rows()
+
+
+def test_a_table_with_a_header_speaks_of_its_rows() -> None:
+    table = "Courses\nCode\tTitle\tUnits\t\nCS 1\tPrograms\t4\t\nCS 2\tData\t3\t"
+    expected = [("CS 1", "Title", "Programs"), ("CS 1", "Units", "4"),
+                ("CS 2", "Title", "Data"), ("CS 2", "Units", "3")]  # fmt: skip
+    assert _pairs(table, "table") == expected
+
+
+def test_a_later_part_of_a_table_takes_its_header_from_the_context() -> None:
+    pairs = _pairs("CS 3\tMore\t2", "table", "Code\tTitle\tUnits\nUpper division")
+    assert pairs == [("CS 3", "Title", "More"), ("CS 3", "Units", "2")]
+
+
+def test_two_columns_are_label_and_value() -> None:
+    assert _pairs("Phone\t555-123-4567\nDean\tJane Smith", "table") == [
+        (None, "Phone", "555-123-4567"),
+        (None, "Dean", "Jane Smith"),
+    ]
+    assert _pairs("Day\tHours\nMonday\t9:00-17:00\nSunday\t11:00-15:00", "table") == [
+        (None, "Monday", "9:00-17:00"),
+        (None, "Sunday", "11:00-15:00"),
+    ]
+
+
+def test_each_definition_of_a_term_is_a_fact() -> None:
+    assert _pairs("Members\tAda\tGrace\nLeader:\tAlan", "definitions") == [
+        (None, "Members", "Ada"),
+        (None, "Members", "Grace"),
+        (None, "Leader", "Alan"),
+    ]
+
+
+def test_lines() -> None:
+    text = (
+        "Prerequisites: CS 1.\nsee also: that\nIt rains. Why: nobody knows\nAda Byron, Dean. Maths."
+    )
+    assert _pairs(text, "prose") == [
+        (None, "Prerequisites", "CS 1."),
+        ("Ada Byron", "Title", "Dean"),
+        ("Ada Byron", "About", "Maths."),
+    ]
+
+
+@pytest.fixture(scope="module")
+def facts() -> pl.DataFrame:
+    tables = parse(site())
+    return pl.DataFrame(
+        build_facts(tables["pages"], tables["blocks"], tables["links"], tables["texts"])
+    )
+
+
+def _fact(facts: pl.DataFrame, label: str, value: str) -> dict[str, object]:
+    rows = facts.filter((pl.col("label") == label) & (pl.col("value") == value)).rows(named=True)
+    assert len(rows) == 1, (label, value, rows)
+    return rows[0]
+
+
+def test_subjects(facts: pl.DataFrame) -> None:
+    helen = page_entity_id(ids.page_id(f"{BASE}/people/helen-marsh/"))
+    assert _fact(facts, "Email", "h.marsh@example.edu")["subject_id"] == helen
+    department = page_entity_id(ids.page_id(f"{BASE}/departments/computing/"))
+    head = _fact(facts, "Head of department", "Dr Helen Marsh")
+    assert (head["subject"], head["subject_id"]) == ("Department of Computing", department)
+    assert _fact(facts, "Units", "4")["subject_id"] == code_entity_id("COMP 101")
+    units = _fact(facts, "Units", "4 Units")
+    assert (units["subject"], units["subject_id"]) == (
+        "COMP 101 Programs",
+        code_entity_id("COMP 101"),
+    )
+    needs = _fact(facts, "Prerequisites", "COMP 101.")
+    assert needs["subject_id"] == code_entity_id("COMP 102")
+
+
+def test_a_footer_states_its_fact_once_and_of_the_site(facts: pl.DataFrame) -> None:
+    fact = _fact(facts, "Switchboard", "01632 960 100")
+    assert fact["scope"] == "site"
+    assert fact["value_type"] == "phone"
+    assert fact["subject"] == "Welcome"
