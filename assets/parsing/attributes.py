@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import lru_cache
 
 Attributes = dict[str, str | None]
 
@@ -17,12 +17,19 @@ _NEVER_CONSENT = frozenset({"html", "body", "main", "article"})
 _CONTROLS = ("aria-controls", "data-target", "data-bs-target", "data-toggle")
 
 
+NO_MARKS: frozenset[str] = frozenset()
+
+
 def marks_of(attributes: Attributes) -> frozenset[str]:
     """Return the class tokens and the id of an element, lower case."""
     classes, ident = attributes.get("class"), attributes.get("id")
-    if not classes and not ident:
-        return frozenset()
-    return frozenset(f"{classes or ''} {ident or ''}".lower().split())
+    marks = _tokens(classes) if classes else NO_MARKS
+    return marks | _tokens(ident) if ident else marks
+
+
+@lru_cache(maxsize=4096)
+def _tokens(value: str) -> frozenset[str]:
+    return frozenset(value.lower().split())
 
 
 def is_hidden(attributes: Attributes) -> bool:
@@ -41,7 +48,12 @@ def aria_level(attributes: Attributes) -> int:
 
 def has_consent_mark(tag: str, marks: frozenset[str]) -> bool:
     """Tell whether class or id name a cookie or consent notice."""
-    return bool(marks) and tag not in _NEVER_CONSENT and any(map(_CONSENT.search, marks))
+    return _names_consent(marks) and tag not in _NEVER_CONSENT
+
+
+@lru_cache(maxsize=4096)
+def _names_consent(marks: frozenset[str]) -> bool:
+    return any(map(_CONSENT.search, marks))
 
 
 def is_opener(attributes: Attributes) -> bool:
@@ -49,10 +61,14 @@ def is_opener(attributes: Attributes) -> bool:
     return any(attributes.get(name) for name in _CONTROLS[:3])
 
 
-def targets_of(tag: str, attributes: Attributes) -> Iterator[str]:
-    """Yield the ids that this element opens or leads to."""
-    for name in _CONTROLS:
-        if value := attributes.get(name):
-            yield from (part.lstrip("#") for part in value.split())
+def targets_of(tag: str, attributes: Attributes) -> list[str]:
+    """Return the ids that this element opens or leads to."""
+    targets = [
+        part.lstrip("#")
+        for name in _CONTROLS
+        if (value := attributes.get(name))
+        for part in value.split()
+    ]
     if tag == "a" and (href := attributes.get("href")) and href.startswith("#"):
-        yield href[1:]
+        targets.append(href[1:])
+    return targets

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from itertools import accumulate
 
-from assets.parsing.elements import ISOLATING
 from assets.parsing.model import Page, Zone
 
 LANDMARK_SHARE = 0.35  # a landmark with more of the page's prose is its content
@@ -44,11 +43,11 @@ class _Decider:
 
     def run(self) -> list[str | None]:
         zones = self._page.zones
-        for zone in zones[1:]:
+        for number, zone in enumerate(zones[1:], start=1):
             outer = zones[zone.parent].reason
             own = self._own(zone) if outer is None or zone.keep else None
             zone.reason = None if zone.keep else outer or own
-            zone.isolates = zone.tag in ISOLATING or (zone.reason is not None and outer is None)
+            zone.top = zones[zone.parent].top if outer else number
         reasons = [zones[atom.zone].reason for atom in self._page.atoms]
         self._drop_outside_main(reasons)
         return reasons

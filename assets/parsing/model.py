@@ -25,16 +25,17 @@ class Frame:
 
 @dataclass(slots=True, eq=False)
 class Zone:
-    """An element whose text may be dropped as one, or whose headings stay inside it.
+    """An element whose text may be dropped, or is kept, as one.
 
     ``reasons`` are candidates in order of precedence; ``reason`` is the decision, inherited.
     ``keep`` marks a zone that a configured selector keeps against its surroundings; ``opener`` a
-    control that opens something (its label is content); ``isolates`` is set with the decision.
+    control that opens something (its label is content). ``top`` is the outermost zone dropped
+    with it.
     """
 
     tag: str
-    parent: int
-    start: int
+    parent: int = 0
+    start: int = 0
     reasons: tuple[str, ...] = ()
     marks: frozenset[str] = frozenset()
     id: str | None = None
@@ -45,7 +46,7 @@ class Zone:
     in_heading: bool = False
     end: int = -1
     reason: str | None = None
-    isolates: bool = False
+    top: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -57,6 +58,7 @@ class Atom:
     atom and to this one (None: the text stands directly in ``lca``). ``level`` is 0 but for a
     heading (-1: one below the heading in force). ``glue`` binds the atom to the next one.
     ``context`` is what a block that begins here must repeat: table header, list lead, term.
+    ``scope`` of a heading is the frame (list item, cell, aside) beyond which it says nothing.
     """
 
     text: str
@@ -73,6 +75,7 @@ class Atom:
     level: int = 0
     glue: bool = False
     context: str | None = None
+    scope: Frame | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
 from assets.parsing.digest import base_url, page_title
-from assets.parsing.dom import parse, text_nodes
+from assets.parsing.dom import NOT_TEXT, parse
 from assets.parsing.landmarks import decide
 from assets.parsing.links import Link, resolve_links
 from assets.parsing.model import Draft
@@ -79,7 +79,11 @@ def _matched(tree: LexborHTMLParser, selectors: tuple[str, ...]) -> frozenset[in
 
 
 def _conserved(tree: LexborHTMLParser, drafts: list[Draft]) -> bool:
-    """Compare the blocks with an independent traversal, all whitespace taken out."""
-    source = "".join(text_nodes(tree.root)) if tree.root is not None else ""
-    blocks = "".join(draft.text for draft in drafts)
+    """Compare the blocks with lexbor's own text of the page, all whitespace taken out.
+
+    Consumes the tree: what is not text is cut out of it first.
+    """
+    tree.strip_tags(list(NOT_TEXT))
+    source = tree.root.text(deep=True) if tree.root is not None else ""
+    blocks = "".join([draft.text for draft in drafts])
     return "".join(source.split()) == "".join(blocks.split())

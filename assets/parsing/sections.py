@@ -1,10 +1,10 @@
-"""Which headings are in force where: a level-aware stack per isolated part of the page."""
+"""Which headings are in force where: a level-aware stack that knows where a heading ends."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from assets.parsing.model import Page
+from assets.parsing.model import Atom, Page
 
 NO_SECTION = -1
 MAX_LEVEL = 9
@@ -18,54 +18,64 @@ class Section:
     above: int
 
 
+@dataclass(slots=True)
+class _Stack:
+    """Open headings as (level, section), and the stacks to return to where a scope ends."""
+
+    open: list[tuple[int, int]] = field(default_factory=list)
+    outer: list[tuple[tuple[int, int], list[tuple[int, int]]]] = field(default_factory=list)
+    spans: set[tuple[int, int]] = field(default_factory=set)
+
+    def leave(self, number: int) -> None:
+        """Return from the scopes that end at or before atom ``number``."""
+        while self.outer and self.outer[-1][0][1] <= number:
+            span, self.open = self.outer.pop()
+            self.spans.discard(span)
+
+    def enter(self, span: tuple[int, int]) -> None:
+        """Enter the scope of the atoms ``span``, unless it is entered already."""
+        if span not in self.spans:
+            self.outer.append((span, self.open))
+            self.spans.add(span)
+            self.open = list(self.open)
+
+
 def sections(page: Page, reasons: list[str | None]) -> tuple[list[Section], list[int]]:
     """Return the sections of the page and the section number of every atom.
 
-    A heading closes those of its level and deeper. Inside an isolating zone (a list item, an
-    aside, anything dropped as one) the headings outside hold, but its own end with it. Text that
-    is dropped as outside the main element keeps a stack of its own.
+    A heading closes those of its level and deeper. Inside a list item, a cell, an aside or
+    anything dropped as one, the headings outside hold and its own end with it. Text dropped as
+    outside the main element keeps a stack of its own.
     """
     found: list[Section] = []
     numbers: list[int] = []
-    stacks: dict[tuple[int, bool], list[tuple[int, int]]] = {(0, False): [], (0, True): []}
-    homes = _isolated_homes(page)
-    for atom, reason in zip(page.atoms, reasons, strict=True):
-        stack = _stack_of(stacks, homes, homes[atom.zone], reason == "outside", page)
+    stacks = {False: _Stack(), True: _Stack()}
+    for number, (atom, reason) in enumerate(zip(page.atoms, reasons, strict=True)):
+        stack = stacks[reason == "outside"]
+        stack.leave(number)
         if atom.level:
+            for span in sorted(_scopes(atom, page), key=lambda span: (span[0], -span[1])):
+                stack.enter(span)
             level = atom.level
             if level < 0:
-                level = min(stack[-1][0] + 1, MAX_LEVEL) if stack else 2
-            while stack and stack[-1][0] >= level:
-                stack.pop()
-            above = stack[-1][1] if stack else NO_SECTION
-            heads = found[above].heads if stack else ()
-            stack.append((level, len(found)))
+                level = min(stack.open[-1][0] + 1, MAX_LEVEL) if stack.open else 2
+            while stack.open and stack.open[-1][0] >= level:
+                stack.open.pop()
+            above = stack.open[-1][1] if stack.open else NO_SECTION
+            heads = found[above].heads if stack.open else ()
+            stack.open.append((level, len(found)))
             found.append(Section((*heads, (level, atom.text)), above))
-        numbers.append(stack[-1][1] if stack else NO_SECTION)
+        numbers.append(stack.open[-1][1] if stack.open else NO_SECTION)
     return found, numbers
 
 
-def _isolated_homes(page: Page) -> list[int]:
-    """Return for every zone the nearest zone, itself included, that isolates its headings."""
-    homes = [0]
-    for number, zone in enumerate(page.zones[1:], start=1):
-        homes.append(number if zone.isolates else homes[zone.parent])
-    return homes
-
-
-def _stack_of(
-    stacks: dict[tuple[int, bool], list[tuple[int, int]]],
-    homes: list[int],
-    home: int,
-    outside: bool,
-    page: Page,
-) -> list[tuple[int, int]]:
-    """Return the stack of zone ``home``, made on first sight from that of the zone around it."""
-    missing = []
-    while (home, outside) not in stacks:
-        missing.append(home)
-        home = homes[page.zones[home].parent]
-    stack = stacks[home, outside]
-    for zone in reversed(missing):
-        stacks[zone, outside] = stack = list(stack)
-    return stack
+def _scopes(atom: Atom, page: Page) -> list[tuple[int, int]]:
+    """Return the atoms a heading is confined to, by its frame and by what is dropped with it."""
+    spans = []
+    if atom.scope is not None:
+        spans.append((atom.scope.start, atom.scope.end))
+    zone = page.zones[atom.zone]
+    if zone.reason is not None:
+        top = page.zones[zone.top]
+        spans.append((top.start, top.end))
+    return spans

@@ -11,11 +11,9 @@ from collections.abc import Callable
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from assets.parsing.attributes import (
+    NO_MARKS,
     Attributes,
     aria_level,
-    has_consent_mark,
-    is_hidden,
-    is_opener,
     marks_of,
     targets_of,
 )
@@ -24,19 +22,21 @@ from assets.parsing.elements import (
     HEADINGS,
     INLINE,
     ISOLATING,
-    LANDMARK_ROLES,
-    LANDMARK_TAGS,
     LISTS,
     PREFORMATTED,
 )
 from assets.parsing.model import FLOW, PATH_LENGTH, Atom, Frame, Page, RawLink, Zone
 from assets.parsing.tables import TableReader
 from assets.parsing.words import count_words
+from assets.parsing.zones import zone_of
+
+Closers = list[Callable[[], None]]
 
 PROSE_WORDS = 12  # shorter runs are labels and menu items more often than sentences
 MAX_HEADING_WORDS = 40  # a longer heading element is misused prose
 MAX_LEAD_WORDS = 40
 LEAD_ENDS = (":", "：")
+_NOTHING: Closers = []
 _BREAK = "\x00"  # lexbor lets no NUL through
 
 
@@ -52,8 +52,9 @@ class _Walker:
     """The state of the walk: open frames, zones, tables and links, and the run being read."""
 
     def __init__(self, keep: frozenset[int], drop: frozenset[int]) -> None:
-        self.page = Page(zones=[Zone("html", -1, 0)])
-        self._keep, self._drop = keep, drop
+        self.page = Page(zones=[Zone("html")])
+        self._selected = [pair for pair in (("keep", keep), ("override", drop)) if pair[1]]
+        self._scopes: list[Frame] = []
         self._frames = [Frame("html", 0, frozenset(), 0, "html")]
         self._low = 0
         self._left: Frame | None = None
@@ -74,25 +75,28 @@ class _Walker:
 
     def run(self, root: LexborNode) -> None:
         """Visit every node below ``root`` in document order, closing elements on the way up."""
-        stack: list[tuple[LexborNode, list[Callable[[], None]]]] = [(root, [])]
+        stack: list[tuple[LexborNode, Closers]] = []
         node = root.first_child
-        while stack:
-            if node is None:
+        while True:
+            while node is None:
+                if not stack:
+                    self._finish()
+                    return
                 parent, closers = stack.pop()
                 for close in reversed(closers):
                     close()
-                node = parent.next if stack else None
-                continue
+                node = parent.next
             if node.is_text_node:
                 self._text(node.text_content or "")
-            elif node.is_element_node and (tag := node.tag) not in NOT_TEXT:
-                stack.append((node, self._open(node, tag or "")))
+            elif node.is_element_node and (tag := node.tag or "") not in NOT_TEXT:
+                stack.append((node, self._open(node, tag)))
                 node = node.first_child
                 continue
             node = node.next
+
+    def _finish(self) -> None:
         self._flush()
-        self.page.zones[0].end = len(self.page.atoms)
-        self._frames[0].end = len(self.page.atoms)
+        self.page.zones[0].end = self._frames[0].end = len(self.page.atoms)
 
     def _text(self, text: str) -> None:
         if not self._solid and not self._pre and text.isspace():
@@ -107,44 +111,48 @@ class _Walker:
 
     # Elements ---------------------------------------------------------------------------------
 
-    def _open(self, node: LexborNode, tag: str) -> list[Callable[[], None]]:
+    def _open(self, node: LexborNode, tag: str) -> Closers:
         """Enter an element and return what is to be done, last first, when it is left."""
         attributes: Attributes = node.attributes
-        if not attributes and tag in INLINE:
-            return []
-        role = (attributes.get("role") or "").strip().lower()
-        closers: list[Callable[[], None]] = []
-        inline = tag in INLINE and role != "heading"
-        marks = marks_of(attributes)
-        if zone := self._zone_of(node, tag, role, attributes, marks):
+        inline = tag in INLINE
+        if inline and not attributes:
+            return _NOTHING
+        role, marks = "", NO_MARKS
+        if attributes:
+            role = (attributes.get("role") or "").strip().lower()
+            marks = marks_of(attributes)
+            inline = inline and role != "heading"
+            self.page.targets.update(targets_of(tag, attributes))
+        closers: Closers = []
+        selected = [name for name, found in self._selected if node.mem_id in found]
+        if zone := zone_of(tag, role, attributes, marks, selected, in_main=self._main > 0):
             self._flush(cut=inline)
             closers.append(self._enter_zone(zone, inline))
-        self.page.targets.update(targets_of(tag, attributes))
         if inline:
             self._open_inline(tag, attributes, closers)
-            return closers
-        if tag == "br":
+        elif tag == "br":
             self._break()
-            return closers
-        self._flush()
+        else:
+            self._flush()
+            self._enter_frame(tag, marks)
+            closers.append(self._close_frame)
+            self._open_block(tag, role, attributes, closers)
+        return closers
+
+    def _enter_frame(self, tag: str, marks: frozenset[str]) -> None:
         path = f"{self._frames[-1].path}>{tag}"[-PATH_LENGTH:]
         frame = Frame(tag, len(self._frames), marks, len(self.page.atoms), path)
         self._frames.append(frame)
-        closers.append(self._close_frame)
-        self._open_block(tag, role, attributes, closers)
-        return closers
+        if tag in ISOLATING:
+            self._scopes.append(frame)
 
-    def _open_inline(
-        self, tag: str, attributes: Attributes, closers: list[Callable[[], None]]
-    ) -> None:
+    def _open_inline(self, tag: str, attributes: Attributes, closers: Closers) -> None:
         if tag == "a" and attributes.get("href") is not None:
             closers.append(self._enter_link(attributes))
         elif tag in ("img", "input") and self._links and (alt := attributes.get("alt")):
             self._links[-1][2].append(alt)
 
-    def _open_block(
-        self, tag: str, role: str, attributes: Attributes, closers: list[Callable[[], None]]
-    ) -> None:
+    def _open_block(self, tag: str, role: str, attributes: Attributes, closers: Closers) -> None:
         level = HEADINGS.get(tag, 0) or (aria_level(attributes) if role == "heading" else 0)
         if (level or tag == "summary") and not self._heading:
             closers.append(self._enter_heading(level or -1))
@@ -169,6 +177,8 @@ class _Walker:
         self._flush()
         frame = self._frames.pop()
         frame.end = len(self.page.atoms)
+        if self._scopes and self._scopes[-1] is frame:
+            self._scopes.pop()
         if frame.depth - 1 < self._low:
             self._low, self._left = frame.depth - 1, frame
 
@@ -182,41 +192,9 @@ class _Walker:
 
     # Zones ------------------------------------------------------------------------------------
 
-    def _zone_of(
-        self, node: LexborNode, tag: str, role: str, attributes: Attributes, marks: frozenset[str]
-    ) -> Zone | None:
-        """Return the zone that this element opens, None when nothing hangs on it."""
-        reasons: list[str] = []
-        kept = dropped = False
-        if self._keep or self._drop:
-            kept, dropped = node.mem_id in self._keep, node.mem_id in self._drop
-            if dropped:
-                reasons.append("override")
-        if is_hidden(attributes):
-            reasons.append("hidden")
-        if has_consent_mark(tag, marks):
-            reasons.append("consent")
-        landmark = LANDMARK_TAGS.get(tag) or LANDMARK_ROLES.get(role)
-        if landmark and not (landmark == "header" and self._main):
-            reasons.append(landmark)
-        if not (reasons or kept or tag in ISOLATING):
-            return None
-        return Zone(
-            tag,
-            self._zone,
-            -1,
-            tuple(reasons),
-            marks,
-            attributes.get("id"),
-            role,
-            opener=is_opener(attributes),
-            keep=kept,
-            in_main=self._main > 0,
-            in_heading=self._heading,
-        )
-
     def _enter_zone(self, zone: Zone, inline: bool) -> Callable[[], None]:
-        zone.start = len(self.page.atoms)
+        zone.parent, zone.start = self._zone, len(self.page.atoms)
+        zone.in_heading = self._heading
         self.page.zones.append(zone)
         outer, self._zone = self._zone, len(self.page.zones) - 1
 
@@ -308,7 +286,7 @@ class _Walker:
 
         return leave
 
-    def _enter_table_part(self, tag: str, attributes: Attributes) -> list[Callable[[], None]]:
+    def _enter_table_part(self, tag: str, attributes: Attributes) -> Closers:
         table = self._tables[-1]
         if tag in ("thead", "tbody", "tfoot"):
             table.section(tag)
@@ -345,6 +323,7 @@ class _Walker:
             first.text = " ".join(" ".join(atom.text.split()) for atom in atoms)
             first.words, first.level, first.prose = words, level, False
             first.kind, first.glue = "heading", True
+            first.scope = self._scopes[-1] if self._scopes else None
             del self.page.atoms[start + 1 :]
             for link in reversed(self.page.links):
                 if link.start <= start:
