@@ -18,7 +18,7 @@ from urllib.parse import urljoin
 
 from assets.crawling.config import CrawlConfig, host_of
 from assets.crawling.hosts import Get, Hosts, is_busy
-from assets.crawling.journal import Body, Fetch, Journal, Outcome, Source, Todo
+from assets.crawling.journal import HELD_STATES, Body, Fetch, Journal, Outcome, Source, Todo
 from assets.crawling.media import HTML, kind_of, kind_of_url, media_type
 from assets.crawling.outlinks import LinkReader
 from assets.crawling.reply import PrivateAddressError, Reply, TooLargeError, TransportError
@@ -27,8 +27,6 @@ from assets.parsing.digest import page_digest
 from retrieval.snapshot.bodies import Bodies
 from retrieval.snapshot.ids import body_sha256
 
-# States of the parent snapshot in which a page holds content that must not be lost to an outage.
-CONTENT_STATES = frozenset({"live", "duplicate", "unlinked", "unreachable"})
 # A page that sends its reader elsewhere within this many seconds is a redirect.
 REFRESH_SECONDS = 10.0
 _WINDOW = 500
@@ -226,7 +224,7 @@ class Crawl:
         self._attempts[todo.id] += 1
         attempt = self._attempts[todo.id]
         headers: dict[str, str] = {}
-        if todo.state in CONTENT_STATES and todo.body_sha is not None:
+        if todo.state in HELD_STATES and todo.body_sha is not None:
             if todo.etag:
                 headers["If-None-Match"] = todo.etag
             if todo.last_modified:
@@ -265,7 +263,7 @@ class Crawl:
     def _judge(self, todo: Todo, reply: Reply, body: bytes, attempt: int, host: str) -> None:
         """Decide what a reply means."""
         status = reply.status
-        held = todo.state in CONTENT_STATES
+        held = todo.state in HELD_STATES
         if status in (200, 203):
             self._page(todo, reply, body)
         elif status == 304 and held:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 VERSION = 1
+# States of the parent snapshot in which a URL has a body that an outage must not lose.
+HELD_STATES = ("live", "duplicate", "unlinked", "unreachable")
 Outcome = Literal[
     "ok", "unchanged", "redirect", "missing", "denied", "unreachable", "blocked", "skipped"
 ]

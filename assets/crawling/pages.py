@@ -16,7 +16,7 @@ import polars as pl
 import pyarrow as pa
 
 from assets.crawling.config import CrawlConfig
-from assets.crawling.journal import Journal
+from assets.crawling.journal import HELD_STATES, Journal
 from assets.crawling.merge import primaries
 from assets.crawling.reach import Flags, Graph, Rows, clicks, resolve
 from assets.crawling.urls import UrlRules
@@ -31,7 +31,6 @@ _CONTENT_COLUMNS = (
     "etag", "last_modified", "content_type", "encoding", "language", "title", "body_sha256",
     "body_bytes", "content_hash",
 )  # fmt: skip
-_HELD_STATES = ("live", "duplicate", "unlinked", "unreachable")
 
 
 def build_pages(
@@ -73,7 +72,7 @@ def _known_rows(journal: Journal, parent_pages: pl.DataFrame | None) -> pl.DataF
     parent = parent_pages if parent_pages is not None else _no_pages()
     parent = parent.select(pl.col(_COLUMNS).name.prefix("old_")).rename({"old_page_id": "page_id"})
     rows = rows.join(parent, on="page_id", how="left", maintain_order="left")
-    held = pl.col("old_state").is_in(_HELD_STATES) & pl.col("old_body_sha256").is_not_null()
+    held = pl.col("old_state").is_in(HELD_STATES) & pl.col("old_body_sha256").is_not_null()
     return rows.with_columns(held=held.fill_null(False))
 
 

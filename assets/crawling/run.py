@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 import assets
 from assets.crawling.config import CrawlConfig, host_of
-from assets.crawling.journal import Journal
+from assets.crawling.journal import HELD_STATES, Journal
 from assets.crawling.urls import UrlRules
 from retrieval.errors import SitequestError
 from retrieval.snapshot.layout import SitePaths
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[dict[str, Any]], None]
 
-# States whose body is content; a body is named to the crawl only for these.
-_CONTENT = ("live", "duplicate", "unlinked", "unreachable")
 # A page that is gone, or that was never a page, is asked for again only when something links to it.
-_REVISITED = (*_CONTENT, "redirected")
+_REVISITED = (*HELD_STATES, "redirected")
 
 
 class CrawlError(SitequestError):
@@ -132,7 +130,7 @@ def _plant(
     import polars as pl
 
     rules = UrlRules(config)
-    is_content = pl.col("state").is_in(_CONTENT)
+    is_content = pl.col("state").is_in(HELD_STATES)
     validator = is_content & pl.lit(conditional)
     rows = (
         parent_pages.filter(pl.col("state").is_in(_REVISITED))
