@@ -3,7 +3,7 @@
 import dagster as dg
 
 from assets.config import SiteConfig
-from assets.shell import MODELS_KEY, Models, asset_key, find_candidate, lock_key, result, stage
+from assets.shell import MODELS_KEY, Models, asset_key, find_candidate, lock_key, log, result, stage
 from assets.versions import CODE_VERSIONS
 
 
@@ -19,6 +19,7 @@ def blocks_asset(site: SiteConfig) -> dg.AssetsDefinition:
         description="Blocks under their headings, hyperlinks, distinct texts.",
     )
     def blocks(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+        from assets.crawling.urls import UrlRules
         from assets.parsing.blocks import build_blocks
         from retrieval.snapshot.bodies import Bodies
 
@@ -33,12 +34,16 @@ def blocks_asset(site: SiteConfig) -> dg.AssetsDefinition:
                 config=site.parse,
                 count_tokens=embedder.count_tokens,
                 max_tokens=embedder.max_tokens,
+                tokenizer=embedder.sha256,
+                key_of=UrlRules(site.crawl).key_of,
             )
             written = {
-                name: candidate.write(name, getattr(tables, name), code_version=CODE_VERSIONS[name])
+                name: candidate.write(name, getattr(tables, name), code_version=tables.code_version)
                 for name in ("blocks", "links", "texts")
             }
             cost.counts = dict(tables.stats)
+            for page in tables.conservation_failures:
+                log.warning("%s: page %s lost visible text when parsed", site.name, page)
         return result(written, cost)
 
     return blocks

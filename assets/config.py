@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from assets.checks.config import ChecksConfig
 from assets.crawling.config import CrawlConfig
-from assets.parsing.config import ParseConfig
+from assets.parsing.page import ParseConfig
 from retrieval.config import RetrievalConfig
 from retrieval.models.config import ModelsConfig
 from retrieval.snapshot.layout import SitePaths

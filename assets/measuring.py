@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
+from assets.config import EvaluationConfig, SiteConfig
 from assets.publishing.candidate import Candidate
+from retrieval.snapshot.ids import digest
 from retrieval.snapshot.schemas import TABLES, empty
 
 COUNTED = tuple(name for name in TABLES if name not in ("changes", "metrics"))
@@ -29,3 +31,26 @@ def index_counts(candidate: Candidate) -> pl.DataFrame:
         high=pl.lit(None, pl.Float64),
         n=pl.lit(0, pl.Int32),
     ).cast(dict(pl.DataFrame(empty("metrics")).schema))
+
+
+def question_metrics(
+    site: SiteConfig, config: EvaluationConfig, candidate: Candidate
+) -> pl.DataFrame:
+    """Return the `metrics` rows of the site's question set, asked of the candidate.
+
+    Raises BadInputError when the file has no question for this site and version.
+    """
+    from evaluation.questions import load_questions
+    from evaluation.run import evaluate
+    from evaluation.systems.sitequest import SitequestSystem
+
+    version = config.version or candidate.label
+    questions = load_questions(config.questions, site=site.name, version=version)
+    chosen = sorted(questions, key=lambda question: digest(question.id))[: config.limit]
+    snapshot = candidate.snapshot()
+    system = SitequestSystem.over(
+        snapshot, candidate.paths, config=site.retrieval, models=site.models
+    )
+    report = evaluate(snapshot, chosen, [system], question_set=config.questions.stem)
+    schema = dict(pl.DataFrame(empty("metrics")).schema)
+    return pl.DataFrame(report.metric_rows(), schema_overrides=schema).select(list(schema))

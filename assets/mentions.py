@@ -19,7 +19,7 @@ def mentions_asset(site: SiteConfig) -> dg.AssetsDefinition:
         description="Entity mentions per distinct kept text.",
     )
     def mentions(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
-        from assets.extraction.mentions import build_mentions
+        from assets.extraction.mentions import build_mentions, mentions_version
 
         models: Models = getattr(context.resources, MODELS_KEY)
         candidate = find_candidate(context, site)
@@ -27,9 +27,9 @@ def mentions_asset(site: SiteConfig) -> dg.AssetsDefinition:
             ner = models.ner(site.models)
             inputs = [candidate.table(name) for name in ("pages", "blocks", "links", "texts")]
             table = build_mentions(*inputs, parent=candidate, ner=ner)
-            written = candidate.write("mentions", table, code_version=CODE_VERSIONS["mentions"])
+            written = candidate.write("mentions", table, code_version=mentions_version(ner))
             cost.model_seconds, cost.load_seconds = ner.seconds, ner.load_seconds
-            cost.model_cpu_seconds = ner.cpu_seconds
+            cost.model_cpu_seconds = ner.seconds  # one thread, all of it computing
             cost.counts = {"texts_read_by_model": ner.texts}
         return result({"mentions": written}, cost)
 

@@ -135,6 +135,11 @@ def nothing_new(site: SiteConfig, candidate: Candidate, pages: Written) -> bool:
     return (
         manifest.tables["pages"].data_version == pages.data_version
         and manifest.config_fingerprint == site.fingerprint
-        and all(entry.code_version == CODE_VERSIONS[n] for n, entry in manifest.tables.items())
+        and all(_same_code(entry.code_version, n) for n, entry in manifest.tables.items())
         and candidate.label in (None, manifest.label)
     )
+
+
+def _same_code(version: str, table: str) -> bool:
+    """Compare code versions; what follows a dot is configuration, which the fingerprint covers."""
+    return version == CODE_VERSIONS[table] or version.startswith(f"{CODE_VERSIONS[table]}.")

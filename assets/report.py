@@ -13,6 +13,7 @@ from assets.publishing.publish import hold
 from assets.shell import MODELS_KEY, Models, asset_key, find_candidate, lock_key, log, stage
 from assets.stage import load
 from assets.versions import CODE_VERSIONS
+from retrieval.models.load import verify_model
 from retrieval.snapshot.manifest import CheckResult, ModelEntry
 
 _SEVERITY = {"error": dg.AssetCheckSeverity.ERROR, "warn": dg.AssetCheckSeverity.WARN}
@@ -84,11 +85,12 @@ def _asset_check(key: dg.AssetKey, check: CheckResult) -> dg.AssetCheckResult:
 
 def _write_manifest(site: SiteConfig, candidate: Candidate, models: Models) -> None:
     embedder, ner = models.embedder(site.models), models.ner(site.models)
+    weights = verify_model("ner", site.models.ner)
     entries = [
         ModelEntry(
             role="embedder", name=embedder.name, revision=embedder.revision, sha256=embedder.sha256
         ),
-        ModelEntry(role="ner", name=ner.name, revision=ner.version, sha256=ner.sha256),
+        ModelEntry(role="ner", name=ner.name, revision=ner.version, sha256=weights.sha256),
     ]
     stats: dict[str, float | int | str] = {"sitequest": version("sitequest")}
     for name, cost in load(candidate.dir).items():
@@ -104,5 +106,5 @@ def _write_metrics(site: SiteConfig, candidate: Candidate, models: Models) -> No
 
     frames = [index_counts(candidate)]
     if site.evaluation is not None:
-        frames.append(question_metrics(site, candidate))
+        frames.append(question_metrics(site, site.evaluation, candidate))
     candidate.write("metrics", pl.concat(frames).to_arrow(), code_version=CODE_VERSIONS["metrics"])

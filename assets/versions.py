@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from assets.crawling.pages import CODE_VERSION as PAGES
 from assets.embedding.vectors import CODE_VERSION as VECTORS
-from assets.extraction.facts import CODE_VERSION as FACTS
-from assets.extraction.mentions import CODE_VERSION as MENTIONS
-from assets.linking.entities import CODE_VERSION as ENTITIES
-from assets.linking.relations import CODE_VERSION as RELATIONS
-from assets.linking.topics import CODE_VERSION as TOPICS
+from assets.extraction.facts import VERSION as FACTS
+from assets.extraction.mentions import VERSION as MENTIONS
+from assets.linking.entities import VERSION as ENTITIES
+from assets.linking.relations import VERSION as RELATIONS
+from assets.linking.topics import VERSION as TOPICS
 from assets.parsing.blocks import CODE_VERSION as BLOCKS
 
 CODE_VERSIONS = {

@@ -91,8 +91,11 @@ def _system(name: str, settings: Settings, site: str, snapshot: Snapshot) -> Sys
             cache=SqliteVectorCache(paths.results / "chunk-vectors.sqlite"),
         )
     from evaluation.systems.sitequest import SitequestSystem
+    from retrieval.snapshot.layout import SitePaths
 
-    from retrieval import open_index
-
-    index = open_index(settings.root, site, as_of=snapshot.id, config=settings.retrieval)
-    return SitequestSystem(index)
+    return SitequestSystem.over(
+        snapshot,
+        SitePaths(settings.root, site),
+        config=settings.retrieval,
+        models=settings.models,
+    )

@@ -38,9 +38,10 @@ class LoadedModels:
         if key not in self._ner:
             from assets.extraction.ner import SpacyNer
             from retrieval.models.load import verify_model
+            from retrieval.models.pins import pinned
 
             verify_model("ner", config.ner)
-            self._ner[key] = SpacyNer(config.ner.name)
+            self._ner[key] = SpacyNer(pinned(config.ner.name).package)
         return self._ner[key]
 
 

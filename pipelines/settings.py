@@ -11,12 +11,12 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-from assets.parsing.config import ParseConfig
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from assets.checks.config import ChecksConfig
 from assets.config import EvaluationConfig, SiteConfig
 from assets.crawling.config import CrawlConfig
+from assets.parsing.page import ParseConfig
 from retrieval.config import RetrievalConfig
 from retrieval.errors import BadInputError
 from retrieval.models.config import ModelsConfig

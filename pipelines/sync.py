@@ -70,11 +70,13 @@ def sync(
 
 def _cause(error: BaseException) -> SitequestError:
     """Return the SitequestError behind what Dagster raised, or one that says what happened."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, SitequestError):
-            return seen
-        seen = seen.__cause__ or seen.__context__
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in chain:  # Dagster's contexts can form a ring
+        if isinstance(link, SitequestError):
+            return link
+        chain.append(link)
+        link = link.__cause__ or link.__context__
     return SitequestError(
         f"The sync failed: {type(error).__name__}: {str(error).splitlines()[0]}.",
         "LATEST is as it was. `sitequest dagster` shows the run with its log.",

@@ -82,6 +82,11 @@ class CachedNer:
             )
 
     @property
+    def texts(self) -> int:
+        """Return the number of texts the model really read."""
+        return self._inner.texts
+
+    @property
     def seconds(self) -> float:
         """Return the wall time really spent in the model."""
         return self._inner.seconds
