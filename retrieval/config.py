@@ -36,6 +36,7 @@ class FusionConfig(_Section):
             "neighbours": 0.6,
             "entities": 1.0,
             "facts": 0.6,
+            "site facts": 0.3,
         },
         description="weight of a source, by name (a source `name:n` has the weight of `name`)",
     )
@@ -66,6 +67,10 @@ class ReasoningConfig(_Section):
     max_entities: int = Field(6, ge=1, description="entities taken from the question")
     neighbours: int = Field(10, ge=0, description="entities followed from each entity and hop")
     hops: int = Field(2, ge=0, le=2, description="hops over relations")
+    bridges: int = Field(
+        2, ge=0, description="entities asked instead of a named one and its named relation"
+    )
+    bridge_k: int = Field(15, ge=1, description="candidates by vector for a bridge")
     decay: float = Field(0.5, gt=0, le=1, description="weight of an entity per hop")
     max_blocks: int = Field(400, ge=1, description="blocks scored by similarity")
     keep: int = Field(50, ge=1, description="candidates kept")

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from retrieval.answer.reader import Evidence, Reading
 from retrieval.modes.coverage import Lexis, names_missing
 from retrieval.modes.fusion import sigmoid
-from retrieval.modes.question import Question, stems
+from retrieval.modes.question import Question, stem, stems
 
 FILE = Path(__file__).with_name("calibration.json")
 
@@ -29,6 +29,9 @@ FEATURES = (
     "span_coverage",
     "heaviest_missing",
     "names_missing",
+    "quote_missing",
+    "quote_names_missing",
+    "numbers_missing",
     "kind_missing",
 )
 
@@ -70,10 +73,16 @@ def features(
 ) -> dict[str, float]:  # fmt: skip
     """Return the features of FEATURES; ``block_logit`` is the best cross-encoder logit of a block.
 
-    Coverage is that of the blocks read; ``kind_missing`` is 1 when no chosen quote holds the kind
-    of thing asked for.
+    ``coverage``, ``heaviest_missing`` and ``names_missing`` look at the blocks read, the ``quote_``
+    features at the chosen quotes with their headings; ``numbers_missing`` is the share of the
+    question's numbers that no chosen quote or its headings hold; ``kind_missing`` is 1 when no
+    chosen quote holds the kind of thing asked for.
     """
     best = reading.chosen[0]
+    quoted = frozenset[str]().union(
+        *(quote.evidence.heading_stems | stems(quote.span.quote) for quote in reading.chosen)
+    )
+    numbers = [word for word in question.words if any(c.isdigit() for c in word)]
     found = frozenset[str]().union(
         *(block.heading_stems | stems(block.text) for block in evidence[:5])
     )
@@ -85,6 +94,9 @@ def features(
         "span_coverage": best.coverage,
         "heaviest_missing": lexis.heaviest_missing(found),
         "names_missing": names_missing(question, found),
+        "quote_missing": lexis.heaviest_missing(quoted),
+        "quote_names_missing": names_missing(question, quoted),
+        "numbers_missing": sum(stem(n) not in quoted for n in numbers) / max(1, len(numbers)),
         "kind_missing": float(all(quote.expected is False for quote in reading.chosen)),
     }
 

@@ -97,7 +97,7 @@ def read(
     scored = _score(texts, candidates, scorer, temperature)
     best_overall = scored[0]
     if question.is_list:
-        group = _list_group(scored[0], best_overall, lexis, config)
+        group = _list_group(scored[0], best_overall, evidence, lexis, config)
         if group:
             return Reading(group[: config.max_items], best_overall, list(texts))
         limit, margin = 2 * config.max_claims + 2, 2 * config.claim_margin
@@ -184,8 +184,9 @@ def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
 
 
 def _list_group(
-    ranked: list[Quote], scored: list[Quote], lexis: Lexis, config: AnswerConfig
-) -> list[Quote]:
+    ranked: list[Quote], scored: list[Quote], evidence: Sequence[Evidence], lexis: Lexis,
+    config: AnswerConfig,
+) -> list[Quote]:  # fmt: skip
     """Return all items of the list, table or definitions that answers, with its adjoining parts.
 
     Items are restricted to those that hold the question's words which tell the items apart: "which
@@ -197,7 +198,32 @@ def _list_group(
     items = _items(leader, scored, config)
     weights = _telling(items, lexis)
     top = max(weights, default=0.0)
-    return [item for item, weight in zip(items, weights, strict=True) if weight >= top - 1e-9]
+    chosen = [item for item, weight in zip(items, weights, strict=True) if weight >= top - 1e-9]
+    if top > 0.0:
+        chosen += _elsewhere(chosen, scored, evidence, lexis, config)
+    return chosen
+
+
+def _elsewhere(
+    chosen: list[Quote], scored: list[Quote], evidence: Sequence[Evidence], lexis: Lexis,
+    config: AnswerConfig,
+) -> list[Quote]:  # fmt: skip
+    """Return the items of other blocks that hold the words by which ``chosen`` were singled out.
+
+    "Which programmes have a module led by X": one row in the module table of each programme.
+    """
+    rows = {quote.evidence.row for quote in chosen}
+    telling = frozenset.intersection(*(stems(q.span.quote) for q in chosen)) & set(lexis.weights)
+    known = {(q.evidence.row, q.span.start): q for q in scored}
+    found = []
+    for block in evidence:
+        if block.row in rows or not telling:
+            continue
+        for span in _spans(block, config):
+            if telling <= stems(span.quote):
+                blank = Quote(block, span, None, 0.0, None, chosen[0].score)
+                found.append(known.get((block.row, span.start), blank))
+    return found
 
 
 def _whole_tables(

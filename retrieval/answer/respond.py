@@ -46,13 +46,13 @@ def respond(
 ) -> Response:
     """Read the found blocks within the token budget and quote what answers."""
     with trace.step("context"):
-        texts = [reader_text(site.search.block(c.row)) for c in found.ranked]
+        texts = [reader_text(site.block(c.row)) for c in found.ranked]
         sizes = embedder.count_tokens(texts) if texts else []
         given = within_budget(found.ranked, sizes, config.context.token_budget)
         size_of = {c.row: size for c, size in zip(found.ranked, sizes, strict=True)}
         tokens = sum(size_of[c.row] for c in given)
         ordered = reading_order(site, given)
-        evidence = [_evidence(site.search.block(c.row), c) for c in ordered]
+        evidence = [_evidence(site.block(c.row), c) for c in ordered]
     queries = [text for name, text in found.queries.items() if name != "question"]
     with trace.step("read"):
         reading = read(
@@ -110,11 +110,11 @@ def _claims(site: SiteView, found: Found, quotes: list[Quote]) -> list[Claim]:
     alternates = {c.row: c.alternates[:_ALTERNATES] for c in found.ranked}
 
     def cite(row: int, quote: str) -> Citation:
-        block = site.search.block(row)
+        block = site.block(row)
         return Citation(
             block_id=block.block_id, lineage_id=block.lineage_id, url=block.url,
             heading_path=list(block.heading_path), quote=quote,
-            entities=site.entities.names_in(row), fetched_at=block.fetched_at,
+            entities=site.names_in(row), fetched_at=block.fetched_at,
         )  # fmt: skip
 
     return claims(quotes, cite, lambda row: alternates.get(row, []))

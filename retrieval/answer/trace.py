@@ -44,6 +44,7 @@ class Trace:
     version: int = TRACE_VERSION
     stored: bool = False
     storage: str = "not asked for"
+    _inside: float = field(default=0.0, repr=False)
 
     def __post_init__(self) -> None:
         now = datetime.now(UTC)
@@ -52,13 +53,14 @@ class Trace:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Add the seconds spent inside to step ``name``."""
-        started = time.perf_counter()
+        """Add the seconds spent inside, less those of steps within, to step ``name``."""
+        started, outer, self._inside = time.perf_counter(), self._inside, 0.0
         try:
             yield
         finally:
             spent = time.perf_counter() - started
-            self.steps[name] = self.steps.get(name, 0.0) + spent
+            self.steps[name] = self.steps.get(name, 0.0) + spent - self._inside
+            self._inside = outer + spent
 
     def stage(self, name: str, **values: Any) -> None:
         """Record a stage."""

@@ -43,7 +43,16 @@ def claims(
 
 
 def compose(parts: Sequence[Claim], as_list: bool) -> str:
-    """Return the answer's text: the claims as items of a list, or as sentences."""
-    if as_list and len(parts) > 1:
-        return "\n".join(f"- {claim.text}" for claim in parts)
-    return "\n".join(claim.text for claim in parts)
+    """Return the answer's text: the claims as items of a list, or one after the other.
+
+    When the claims come from several pages each one is led by its outermost heading, which says
+    what it is about ("BSc Computing: …"); a heading that the claim itself holds is left out.
+    """
+    several = len({claim.citations[0].url for claim in parts}) > 1
+    lines = []
+    for claim in parts:
+        path = claim.citations[0].heading_path
+        lead = path[0] if several and path and path[0] not in claim.text else ""
+        lines.append(f"{lead}: {claim.text}" if lead else claim.text)
+    mark = "- " if as_list and len(lines) > 1 else ""
+    return "\n".join(mark + line for line in lines)

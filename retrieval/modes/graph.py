@@ -98,8 +98,11 @@ class EntityGraph:
         self.entities_of = Csr.of(block, entity, blocks)
 
         relations = _read(
-            directory, "relations", ("subject_id", "object_id", "block_id", "kind", "confidence")
+            directory,
+            "relations",
+            ("subject_id", "object_id", "block_id", "kind", "predicate", "confidence"),
         )
+        self._predicates = relations["predicate"]
         subject = _codes(relations["subject_id"], self.ids)
         obj = _codes(relations["object_id"], self.ids)
         shown = _codes(relations["block_id"], block_ids)
@@ -116,6 +119,17 @@ class EntityGraph:
         self.facts_of = Csr.of(
             _codes(facts["subject_id"], self.ids), _codes(facts["block_id"], block_ids), count
         )
+
+    def relations(self, code: int) -> list[tuple[int, str, float]]:
+        """Return (entity, predicate, weight) of each relation of an entity, both directions."""
+        targets, edges = self.related.edges(code)
+        count = len(self._predicates)
+        return [
+            (int(target), str(self._predicates[int(edge) % count].as_py()), float(weight))
+            for target, edge, weight in zip(
+                targets, edges, self.relation_weight[edges], strict=True
+            )
+        ]
 
     def label(self, fact: int) -> str:
         """Return the label of a fact by its row."""

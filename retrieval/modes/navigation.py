@@ -70,7 +70,7 @@ def _pages(site: SiteView, ranked: Ranked) -> list[tuple[int, float]]:
     """Return (page, score) best first, scores scaled so that the best is 1."""
     scores: dict[int, list[float]] = {}
     for row, score in ranked:
-        scores.setdefault(int(site.page_of[row]), []).append(score)
+        scores.setdefault(site.page(row), []).append(score)
     raw = {p: s[0] + sum(s[:3]) / 9 for p, s in scores.items()}
     top = max(raw.values(), default=1.0)
     return sorted(((p, max(s / top, 0.0)) for p, s in raw.items()), key=lambda x: (-x[1], x[0]))
@@ -99,7 +99,7 @@ def _blocks_of(site: SiteView, vector: np.ndarray, pages: list[int], per_page: i
     taken: dict[int, int] = {}
     found: Ranked = []
     for row, score in site.search.dense(vector, len(rows), rows):
-        page = int(site.page_of[row])
+        page = site.page(row)
         if taken.setdefault(page, 0) < per_page:
             taken[page] += 1
             found.append((row, score))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from retrieval.modes.direct import direct
 from retrieval.modes.fusion import finalise, fuse
 from retrieval.modes.navigation import navigation
 from retrieval.modes.question import Question
-from retrieval.modes.reasoning import reasoning
+from retrieval.modes.reasoning import Embed, reasoning
 from retrieval.modes.rerank import passage, share_out
 from retrieval.modes.router import Route, route
 from retrieval.modes.select import distinct, spread
@@ -59,10 +60,17 @@ def find(
     parts: list[str] = []
     if chosen.mode == "navigation":
         parts = subquestions(question.text, config.navigation.max_subquestions)
-    with trace.step("embed"):
-        vectors = embedder.embed([question.text, *parts], kind="query")
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        with trace.step("embed"):
+            return embedder.embed(texts, kind="query")
+
+    vectors = embed([question.text, *parts])
     with trace.step("candidates"):
-        pooled = _pool(site, question, chosen, parts, vectors, lexis, config)
+        pooled = _pool(site, question, chosen, parts, vectors, lexis, embed, config)
+        if repeated := site.site_facts.find(lexis):
+            sources = {**pooled.sources, "site facts": repeated}
+            pooled = Pool(sources, pooled.queries, pooled.notes)
     with trace.step("fusion"):
         candidates = fuse(pooled.sources, config.fusion)
     ranked = _rerank(site, reranker, candidates, pooled, config, trace)
@@ -74,12 +82,12 @@ def find(
 
 def _pool(
     site: SiteView, question: Question, chosen: Route, parts: list[str], vectors: np.ndarray,
-    lexis: Lexis, config: RetrievalConfig,
+    lexis: Lexis, embed: Embed, config: RetrievalConfig,
 ) -> Pool:  # fmt: skip
     if chosen.mode == "navigation":
         return navigation(site, question, parts, vectors, lexis, config.navigation, config.direct)
     if chosen.mode == "reasoning":
-        return reasoning(site, question, vectors[0], config.reasoning, config.direct)
+        return reasoning(site, question, vectors[0], embed, config.reasoning, config.direct)
     return direct(site, question, vectors[0], config.direct)
 
 
@@ -92,7 +100,7 @@ def _rerank(
     shares = share_out(candidates, pooled.queries, config.rerank, config.fusion.quota)
     with trace.step("fetch"):
         rows = {c.row for share in shares.values() for c in share}
-        texts = {r: passage(site.search.block(r), config.rerank.max_words) for r in sorted(rows)}
+        texts = {r: passage(site.block(r), config.rerank.max_words) for r in sorted(rows)}
     with trace.step("rerank"):
         for name, share in shares.items():
             if not share:
@@ -128,7 +136,7 @@ def _record(
 def _entry(site: SiteView, candidate: Candidate) -> dict[str, Any]:
     return {
         "block_id": site.block_id(candidate.row),
-        "url": site.page_url(int(site.page_of[candidate.row])),
+        "url": site.url(candidate.row),
         "sources": {n: [rank, round(s, 5)] for n, (rank, s) in candidate.sources.items()},
         "fused": round(candidate.fused, 5),
         "logits": {n: round(logit, 4) for n, logit in candidate.logits.items()},

@@ -14,23 +14,32 @@ share a word with the question are a source of their own.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from retrieval.config import DirectConfig, ReasoningConfig
+from retrieval.modes.bridge import bridges
 from retrieval.modes.candidates import Pool, Ranked
 from retrieval.modes.direct import direct as direct_mode
 from retrieval.modes.question import Question, stems
 from retrieval.modes.site import SiteView
+
+Embed = Callable[[Sequence[str]], np.ndarray]
 
 
 def reasoning(
     site: SiteView,
     question: Question,
     vector: np.ndarray,
+    embed: Embed,
     config: ReasoningConfig,
     direct: DirectConfig,
 ) -> Pool:
-    """Return the candidates; falls back to mode direct, and says so, when no entity is named."""
+    """Return the candidates; falls back to mode direct, and says so, when no entity is named.
+
+    ``embed`` gives the vectors of questions asked of bridges (see `retrieval.modes.bridge`).
+    """
     base = direct_mode(site, question, vector, direct)
     graph = site.entities
     seeds: dict[int, float] = {}
@@ -41,6 +50,9 @@ def reasoning(
     if not seeds:
         fallback = "direct: no entity of the site is named"
         return Pool(base.sources, base.queries, {"entities": [], "fallback": fallback})
+    over = bridges(question.text, hits, graph, config.bridges)
+    for bridge in over:
+        seeds[bridge.entity] = max(bridge.weight, seeds.get(bridge.entity, 0.0))
     reached, shown = _walk(site, seeds, config)
     blocks = _entity_blocks(site, reached, shown, config)
     sources = {
@@ -48,13 +60,23 @@ def reasoning(
         "entities": _scored(site, vector, blocks, config),
         "facts": _facts(site, question, seeds, vector),
     }
+    queries = dict(base.queries)
+    if over:
+        for number, (bridge, own) in enumerate(
+            zip(over, embed([bridge.question for bridge in over]), strict=True), start=1
+        ):
+            queries[f"subquestion:{number}"] = bridge.question
+            sources[f"subquestion:{number}"] = site.search.dense(own, config.bridge_k)
     names = sorted(reached.items(), key=lambda item: (-item[1], item[0]))[:30]
     notes: dict[str, object] = {
         "entities": [{"name": hit.name, "score": round(hit.score, 3)} for hit in hits],
+        "bridges": [
+            {"name": b.name, "predicate": b.predicate, "question": b.question} for b in over
+        ],
         "reached": [{"name": graph.names[code], "weight": round(w, 3)} for code, w in names],
         "blocks": len(blocks),
     }
-    return Pool(sources, base.queries, notes)
+    return Pool(sources, queries, notes)
 
 
 def _walk(
@@ -105,7 +127,7 @@ def _scored(
     scores: Ranked = []
     for row, similarity in site.search.dense(vector, len(rows), rows):
         cover = min(blocks[row], config.coverage_cap) / config.coverage_cap
-        brief = max(0.0, 1.0 - int(site.words_of[row]) / config.concise_words)
+        brief = max(0.0, 1.0 - site.words(row) / config.concise_words)
         score = (
             config.similarity * similarity + config.coverage * cover + config.conciseness * brief
         )
@@ -118,7 +140,7 @@ def penalise(scores: Ranked, site: SiteView, penalty: float) -> Ranked:
     better: dict[int, int] = {}
     adjusted: Ranked = []
     for row, score in sorted(scores, key=lambda item: (-item[1], item[0])):
-        page = int(site.page_of[row])
+        page = site.page(row)
         adjusted.append((row, score - penalty * better.get(page, 0)))
         better[page] = better.get(page, 0) + 1
     return sorted(adjusted, key=lambda item: (-item[1], item[0]))

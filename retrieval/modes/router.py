@@ -108,6 +108,10 @@ RULES: tuple[Rule, ...] = (
         r"|\bmembers? of\b|\btaught by\b",
     ),
     _rule(
+        "something of a role's holder", "reasoning", 1.0,
+        rf"^(?!who (?:is|are|was)\b).*\b(?:the|their|its) (?:[\w-]+ )?{_ROLE} (?:of|for)\b",
+    ),
+    _rule(
         "possessive chain", "reasoning", 1.0,
         r"\b\w+['’]s (?:\w+ )?\w+['’]s\b|\bof the \w+ of the\b",
     ),

@@ -20,10 +20,10 @@ def distinct(site: SiteView, ranked: Sequence[Candidate]) -> list[Candidate]:
     for candidate in ranked:
         row = candidate.row
         heading = ""
-        if int(site.words_of[row]) < _SHORT_WORDS:
-            block = site.search.block(row)
+        if site.words(row) < _SHORT_WORDS:
+            block = site.block(row)
             heading = (block.heading_path or [block.title])[-1]
-        key = (int(site.text_of[row]), heading)
+        key = (site.text(row), heading)
         if key in first:
             first[key].alternates.append(row)
             candidate.status = "duplicate"
@@ -43,7 +43,7 @@ def spread(
     better: dict[int, int] = {}
     penalised = []
     for candidate in ranked:
-        page = int(site.page_of[candidate.row])
+        page = site.page(candidate.row)
         penalised.append(
             (candidate.final - config.same_page_penalty * better.get(page, 0), candidate)
         )
@@ -91,7 +91,7 @@ def reading_order(site: SiteView, candidates: Sequence[Candidate]) -> list[Candi
     A run of parts (same page, kind and headings, neighbouring ordinals) stands where its best part
     stood.
     """
-    blocks = {c.row: site.search.block(c.row) for c in candidates}
+    blocks = {c.row: site.block(c.row) for c in candidates}
 
     def place(candidate: Candidate) -> tuple[str, tuple[str, ...], str, int]:
         block = blocks[candidate.row]

@@ -8,7 +8,9 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from retrieval.index.search import Search
+from retrieval.index.view import BlockView
 from retrieval.modes.graph import EntityGraph, Ints, LinkGraph
+from retrieval.modes.sitefacts import SiteFacts
 from retrieval.snapshot.reader import Snapshot
 
 
@@ -18,14 +20,13 @@ class SiteView:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self.search = Search(snapshot)
-        self.page_of = self.search.page_of
-        self.text_of = self.search.text_of
+        self._page_of, self._text_of = self.search.page_of, self.search.text_of
         self._frequency = lru_cache(maxsize=4096)(self.search.document_frequency)
 
     @cached_property
-    def words_of(self) -> np.ndarray:
-        """Return the words of each block's text [rows]."""
-        return self.search.words_of
+    def site_facts(self) -> SiteFacts:
+        """Return the repeated parts whose facts are kept once; their rows follow the index's."""
+        return SiteFacts(self.snapshot.dir, self.search.rows)
 
     @cached_property
     def links(self) -> LinkGraph:
@@ -39,7 +40,7 @@ class SiteView:
 
     def rows_of(self, page: int) -> Ints:
         """Return the block rows of a page, in document order (rows are sorted by page)."""
-        first, last = np.searchsorted(self.page_of, [page, page + 1])
+        first, last = np.searchsorted(self._page_of, [page, page + 1])
         return np.arange(first, last, dtype=np.int64)
 
     def page_url(self, page: int) -> str:
@@ -47,9 +48,43 @@ class SiteView:
         rows = self.rows_of(page)
         return self.search.block(int(rows[0])).url if len(rows) else ""
 
+    def block(self, row: int) -> BlockView:
+        """Return a block, of the index or of the site's facts."""
+        beyond = row - self.search.rows
+        return self.search.block(row) if beyond < 0 else self.site_facts.blocks[beyond]
+
+    def page(self, row: int) -> int:
+        """Return the page of a block; a repeated part is a page of its own (negative)."""
+        beyond = row - self.search.rows
+        return int(self._page_of[row]) if beyond < 0 else -1 - beyond
+
+    def text(self, row: int) -> int:
+        """Return a number that blocks with the same text share."""
+        beyond = row - self.search.rows
+        return int(self._text_of[row]) if beyond < 0 else -1 - beyond
+
+    def words(self, row: int) -> int:
+        """Return the words of a block's text."""
+        beyond = row - self.search.rows
+        return int(self._words_of[row]) if beyond < 0 else self.site_facts.blocks[beyond].words
+
+    def url(self, row: int) -> str:
+        """Return the public URL of a block's page."""
+        return self.block(row).url
+
     def block_id(self, row: int) -> str:
         """Return the id of a block."""
-        return str(self.search.block_ids[row].as_py())
+        if row < self.search.rows:
+            return str(self.search.block_ids[row].as_py())
+        return self.block(row).block_id
+
+    def names_in(self, row: int) -> list[str]:
+        """Return the names of the entities linked to a block (none to a repeated part)."""
+        return self.entities.names_in(row) if row < self.search.rows else []
+
+    @cached_property
+    def _words_of(self) -> np.ndarray:
+        return self.search.words_of
 
     def idf(self, word: str) -> float:
         """Return ln(1 + (N − n + 0.5) / (n + 0.5)) of a folded word, n of N blocks hold it."""
