@@ -21,6 +21,9 @@ EVIDENCE = pa.list_(pa.struct([("kind", pa.string()), ("detail", pa.string())]))
 PAGE_STATES = (
     "live", "redirected", "duplicate", "gone", "unreachable", "unlinked", "blocked", "skipped",
 )  # fmt: skip
+# Pages that are content, where body_sha256 is set: an outage or a lost link deletes nothing, so
+# a page that cannot be had now (unreachable) or has no link now (unlinked) still counts.
+CONTENT_STATES = ("live", "unreachable", "unlinked")
 BLOCK_KINDS = ("prose", "list", "table", "code", "definitions", "heading")
 REGIONS = ("content", "template")
 VALUE_TYPES = ("text", "number", "money", "date", "time", "email", "phone", "url")
