@@ -10,6 +10,7 @@ from __future__ import annotations
 import polars as pl
 import pyarrow as pa
 
+from assets.extraction.idcolumns import digest_column
 from assets.extraction.layout import fold, layout_pairs
 from assets.extraction.patterns import leading_code
 from assets.extraction.sitenames import site_names, without_units
@@ -44,16 +45,15 @@ def build_facts(
     names, surfaces = site_names(pages, blocks, links)
     used = _used_blocks(blocks, texts)
     pairs = _paired(used, texts)
-    pairs = pl.concat([pairs, _heading_pairs(used, texts, pairs), _heading_units(used)])
-    told = _with_subjects(_without_boilerplate(pairs), used, names, surfaces, links)
+    headed = pl.concat([_heading_pairs(used, texts, pairs), _heading_units(used)])
+    pairs = pl.concat([pairs, headed.with_columns(value_type=value_type(pl.col("value")))])
+    told = _with_subjects(pairs, used, names, surfaces, links)
+    parts = ["block_id", "subject", "label", "value"]
     table = told.with_columns(
-        value_type=value_type(pl.col("value")),
-        occurrence=pl.int_range(pl.len()).over("block_id", "subject", "label", "value"),
+        occurrence=pl.int_range(pl.len()).over(parts, order_by="extractor").cast(pl.String),
         extractor_version=pl.lit(VERSION),
     )
-    keys = table.select("block_id", "subject", "label", "value", "occurrence").rows()
-    fact_ids = [ids.fact_id(b, s, label, value, n) for b, s, label, value, n in keys]
-    table = table.with_columns(fact_id=pl.Series(fact_ids, dtype=pl.String))
+    table = table.with_columns(fact_id=digest_column(table, "fact", [*parts, "occurrence"]))
     columns = ["fact_id", "subject_id", "subject", "label", "value", "value_type", "block_id",
                "page_id", "scope", "extractor", "extractor_version"]  # fmt: skip
     return enforce("facts", table.select(columns).sort("fact_id").to_arrow())
@@ -79,13 +79,22 @@ def _used_blocks(blocks: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
 
 def _paired(used: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     units = used.select("text_hash", "kind", "context").unique().join(texts, on="text_hash")
-    pairs = layout_pairs(units.select("text_hash", "kind", "context", "text").sort("text_hash"))
+    pairs = layout_pairs(units.select("text_hash", "kind", "context", "text"))
+    pairs = _without_boilerplate(pairs.with_columns(value_type=value_type(pl.col("value"))))
     keys = used.select("block_id", "text_hash", "kind", "context")
     return (
         pairs.join(keys, on=["text_hash", "kind", "context"], nulls_equal=True)
         .with_columns(own_heading=pl.lit(False))
         .select(
-            "block_id", "row", "nth", "subject_text", "label", "value", "extractor", "own_heading"
+            "block_id",
+            "row",
+            "nth",
+            "subject_text",
+            "label",
+            "value",
+            "extractor",
+            "own_heading",
+            "value_type",
         )
     )
 
@@ -97,7 +106,7 @@ def _without_boilerplate(pairs: pl.DataFrame) -> pl.DataFrame:
         (pl.col("extractor") != "line")
         | (labels < _BOILERPLATE_LABELS)
         | (labels * 2 < pl.len().over("value"))
-        | (value_type(pl.col("value")) != "text")
+        | (pl.col("value_type") != "text")
     )
 
 
@@ -193,7 +202,7 @@ def _with_subjects(
         subject_id=pl.when("about_page")
         .then(pl.col("of_page"))
         .otherwise(pl.coalesce("of_link", "named_id"))
-    ).sort("page_id", "block_id", "row", "nth", "extractor")
+    )
 
 
 def _path_subjects(told: pl.DataFrame, used: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:

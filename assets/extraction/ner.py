@@ -48,9 +48,21 @@ class Ner(Protocol):
 
     name: str
     version: str
-    seconds: float
-    load_seconds: float
-    texts: int
+
+    @property
+    def seconds(self) -> float:
+        """Return the wall time spent in the model."""
+        ...
+
+    @property
+    def load_seconds(self) -> float:
+        """Return the wall time spent importing and loading it."""
+        ...
+
+    @property
+    def texts(self) -> int:
+        """Return the number of texts read."""
+        ...
 
     def __call__(self, texts: Sequence[str]) -> list[list[Span]]:
         """Return the mentions of each text."""

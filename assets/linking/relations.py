@@ -14,11 +14,11 @@ import polars as pl
 import pyarrow as pa
 
 from assets.extraction.facts import page_entity_id
+from assets.extraction.idcolumns import digest_column
 from assets.extraction.layout import PERSON_LABEL, fold
 from assets.extraction.roles import ROLE_LABEL_PATTERN
 from assets.extraction.sitenames import page_names
 from retrieval.index.gazetteer import normalise
-from retrieval.snapshot import ids
 from retrieval.snapshot.schemas import enforce
 
 VERSION = "1"
@@ -66,11 +66,11 @@ def build_relations(
         .filter(pl.col("object_id").is_null() | (pl.col("object_id") != pl.col("subject_id")))
         .sort("confidence", *_COLUMNS[:6], descending=[True, *[False] * 6])
     )
-    keys = frame.select("subject_id", "predicate", target=pl.coalesce("object_id", "literal"))
     frame = frame.with_columns(
-        relation_id=pl.Series([ids.relation_id(*k) for k in keys.iter_rows()], dtype=pl.String),
-        extractor_version=pl.lit(VERSION),
+        target=pl.coalesce("object_id", "literal"), extractor_version=pl.lit(VERSION)
     )
+    ids = digest_column(frame, "relation", ["subject_id", "predicate", "target"])
+    frame = frame.with_columns(relation_id=ids).drop("target")
     frame = frame.unique(["relation_id", "block_id"], keep="first", maintain_order=True)
     return enforce("relations", frame.sort("relation_id", "block_id").to_arrow())
 
