@@ -30,7 +30,7 @@ def index_counts(candidate: Candidate) -> pl.DataFrame:
         low=pl.lit(None, pl.Float64),
         high=pl.lit(None, pl.Float64),
         n=pl.lit(0, pl.Int32),
-    ).cast(dict(pl.DataFrame(empty("metrics")).schema))
+    ).cast(pl.DataFrame(empty("metrics")).schema)
 
 
 def question_metrics(

@@ -60,7 +60,7 @@ def pages_asset(site: SiteConfig) -> dg.AssetsDefinition:
             cost.counts = _counts(table, report) | {"waiting_rss_mb": round(waiting.peak_mb, 1)}
         if nothing_new(site, candidate, written):
             log.info("%s: nothing changed, the published snapshot stays", site.name)
-            candidate.discard()
+            candidate.drop()
             return
         yield result({"pages": written}, cost, requests=report.requests, bytes=report.bytes)
 

@@ -19,9 +19,8 @@ from assets.stage import StageCost, measured
 from retrieval.snapshot.ids import digest
 
 if TYPE_CHECKING:
-    from retrieval.models.protocols import Embedder
-
     from assets.extraction.ner import Ner
+    from retrieval.models.base import Embedder
     from retrieval.models.config import ModelsConfig
 
 log = logging.getLogger("sitequest")

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from pipelines.instance import dagster_home, prepare_home
 from pipelines.settings import Settings
 from retrieval.errors import NoSnapshotError, SitequestError
+from retrieval.models.config import ModelSpec
 
 MIN_FREE_GIB = 2.0
 
@@ -49,10 +50,14 @@ def examine(settings: Settings) -> list[Finding]:
 
 
 def _models(settings: Settings) -> Iterator[Finding]:
-    from retrieval.models.load import verify_model
+    from retrieval.models.load import Role, verify_model
 
     models = settings.models
-    specs = (("embedder", models.embedder), ("reranker", models.reranker), ("ner", models.ner))
+    specs: tuple[tuple[Role, ModelSpec], ...] = (
+        ("embedder", models.embedder),
+        ("reranker", models.reranker),
+        ("ner", models.ner),
+    )
     for role, spec in specs:
         what = f"model {spec.name} ({role})"
         try:
@@ -140,12 +145,12 @@ def _store(settings: Settings, name: str) -> Iterator[Finding]:
 def _site(settings: Settings, name: str) -> Iterator[Finding]:
     from assets.crawling.probe import reach
 
-    for url, outcome in reach(settings.site(name).crawl):
+    for outcome in reach(settings.site(name).crawl):
         good = outcome.status is not None and outcome.status < 400
         yield Finding(
             what=f"site {name}",
             status="ok" if good else "fail",
-            detail=f"{url}: {outcome.detail}",
+            detail=f"{outcome.url}: {outcome.detail}",
             remedy=""
             if good
             else "Check the address, the network, robots.txt, and `host_map` in sites.yaml.",

@@ -246,10 +246,12 @@ def _explain(path: Path, tree: Any, error: ValidationError, site: tuple[str, ...
 
 def _line(tree: Any, location: tuple[int | str, ...]) -> int:
     """Return the 1-based line of the deepest part of ``location`` that is in the file."""
-    line, node = 1, tree
+    line = 1
+    node: Any = tree
     for part in location:
         try:
-            position = node.lc.key(part) if isinstance(node, dict) else node.lc.item(part)
+            marks: Any = node.lc
+            position = marks.key(part) if isinstance(node, dict) else marks.item(part)
             line, node = position[0] + 1, node[part]
         except (KeyError, IndexError, AttributeError, TypeError):
             break

@@ -159,5 +159,5 @@ class CachedModels(LoadedModels):
     @property
     def saved_seconds(self) -> float:
         """Return what all hits so far are charged, in seconds of wall time."""
-        parts = [*self._wrapped.values(), *self._recognisers.values()]
-        return sum(part.saved_seconds for part in parts)
+        vectors = sum(embedder.saved_seconds for embedder in self._wrapped.values())
+        return vectors + sum(ner.saved_seconds for ner in self._recognisers.values())

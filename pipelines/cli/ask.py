@@ -55,7 +55,7 @@ def show(answer: Answer) -> None:
             stdout.print(f"    {' > '.join(citation.heading_path)}", markup=False, style="dim")
             stdout.print(f"    {citation.url}  (fetched {citation.fetched_at})", markup=False)
             if citation.entities:
-                names = ", ".join(entity.name for entity in citation.entities[:5])
+                names = ", ".join(citation.entities[:5])
                 stdout.print(f"    about: {names}", markup=False, style="dim")
     stdout.print(
         f"\nmode {answer.mode} · snapshot {answer.snapshot_id} · trace {answer.trace_id} · "

@@ -120,7 +120,7 @@ def status(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     from retrieval.snapshot.reader import SiteStore, directories
 
     settings = settings_of(config)
-    report = []
+    report: list[dict[str, Any]] = []
     for name in settings.sites:
         store = SiteStore(settings.root, name)
         latest = _latest_id(store)

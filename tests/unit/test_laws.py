@@ -44,15 +44,11 @@ def test_help_of_the_command_line_loads_no_dagster() -> None:
         "import sys; from pipelines.cli.main import app; from typer.testing import CliRunner\n"
         "CliRunner().invoke(app, ['sync', '--help']); print('dagster' in sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
 
 def test_import_contracts_hold() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", "from importlinter.cli import lint_imports; raise SystemExit(lint_imports())"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    code = "from importlinter.cli import lint_imports; raise SystemExit(lint_imports())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
