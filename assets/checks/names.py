@@ -45,7 +45,11 @@ RULES = (
     Check("mentions_resolve", "mentions", "Mentions are slices of texts of kept blocks."),
     Check("entities_resolve", "entities", "Home pages of entities are live; each is mentioned."),
     Check("entity_edges_resolve", "entity_edges", "Edges join known entities and kept blocks."),
-    Check("relations_resolve", "relations", "Relations join entities, shown by kept blocks."),
+    Check(
+        "relations_resolve",
+        "relations",
+        "Relations join entities, shown by kept blocks or blocks of facts.",
+    ),
     Check("facts_resolve", "facts", "Facts stand in blocks of their page; subjects are entities."),
     Check("topics_resolve", "topics", "Topic edges join topics with entities and blocks."),
     Check("vectors_complete", "blocks", "Both inputs of every kept block have one vector."),
