@@ -22,7 +22,6 @@ class Target:
 LIVE_PAGE = Target("live page", "pages", "page_id", pl.col("state") == "live")
 BLOCK = Target("block", "blocks", "block_id")
 KEPT_BLOCK = Target("kept block", "blocks", "block_id", pl.col("kept"))
-FACT_BLOCK = Target("block of a fact", "facts", "block_id")
 TEXT = Target("text", "texts", "text_hash")
 KEPT_TEXT = Target("text of a kept block", "texts", "text_hash", pl.col("kept_blocks") > 0)
 ENTITY = Target("entity", "entities", "entity_id")
@@ -58,9 +57,15 @@ FOREIGN_KEYS = (
     ForeignKey("entity_edges_resolve", "entity_edges", "block_id", KEPT_BLOCK),
     ForeignKey("relations_resolve", "relations", "subject_id", ENTITY),
     ForeignKey("relations_resolve", "relations", "object_id", ENTITY),
-    # A fact of the site stands in a repeated, dropped block; its relation is shown by that block.
-    ForeignKey("relations_resolve", "relations", "block_id", KEPT_BLOCK, pl.col("kind") != "fact"),
-    ForeignKey("relations_resolve", "relations", "block_id", FACT_BLOCK, pl.col("kind") == "fact"),
+    ForeignKey("relations_resolve", "relations", "block_id", BLOCK),
+    # Breadcrumbs and facts of the site stand in repeated parts, which are dropped as text.
+    ForeignKey(
+        "relations_resolve",
+        "relations",
+        "block_id",
+        KEPT_BLOCK,
+        ~pl.col("kind").is_in(["fact", "membership"]),
+    ),
     ForeignKey("facts_resolve", "facts", "subject_id", ENTITY),
     ForeignKey("topics_resolve", "topic_edges", "topic_id", TOPIC),
     ForeignKey(

@@ -48,7 +48,7 @@ RULES = (
     Check(
         "relations_resolve",
         "relations",
-        "Relations join entities, shown by kept blocks or blocks of facts.",
+        "Relations join entities, each shown by a block.",
     ),
     Check("facts_resolve", "facts", "Facts stand in blocks of their page; subjects are entities."),
     Check("topics_resolve", "topics", "Topic edges join topics with entities and blocks."),
