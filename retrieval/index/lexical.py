@@ -29,10 +29,12 @@ from numpy.typing import NDArray
 
 from retrieval.index.mirror import SearchFilesError, top_k
 
-VERSION = "1"
+VERSION = "2"
 K1 = 1.2
 B = 0.75
-FIELD_WEIGHTS = {"text": 1.0, "context": 0.5, "headings": 1.0, "title": 0.5}
+# Chosen on 125 questions of our own over two sites (mean reciprocal rank 0.677 and 0.860, with
+# headings 0.5 and titles 0 0.599 and 0.837). Multiples of 0.5 add up exactly in any order.
+FIELD_WEIGHTS = {"text": 1.0, "context": 0.5, "headings": 1.5, "title": 1.0}
 TERMS_FILE = "terms.arrow"
 ARRAYS = ("starts", "rows", "scores")
 

@@ -4,9 +4,10 @@ Why one at a time: the graphs quantise activations dynamically, with one scale p
 batch a text's vector would depend on its batch-mates (cosine to itself down to 0.989). Alone it is
 bit-stable whatever its neighbours. Measured on 2 cores with 400 texts of 83 tokens on average:
 63 texts per CPU second, against 25 with the weights dequantised into a float32 graph (batched by
-equal length) and 36 with 8-bit weights and block-quantised activations; top-10 neighbours agree
-with float32 to 93 %. onnxruntime releases the GIL, so threads over texts use all cores without
-the synchronisation that threads inside one small graph would pay for.
+equal length) and 36 with 8-bit weights and block-quantised activations. Ranking is float32's: on
+125 questions over two sites hit@10 is equal (0.984, 0.968), the top 10 overlap by 93 %.
+onnxruntime releases the GIL, so threads over texts use all cores without the synchronisation that
+threads inside one small graph would pay for.
 """
 
 from __future__ import annotations

@@ -14,14 +14,14 @@ from retrieval.index.lexical import FIELD_WEIGHTS, K1, B, Lexical, query_terms
 VOCABULARY = ["fees", "tuition", "library", "courses", "teacher", "2021", "exam", "zürich"]
 
 
-def index(directory: Path, texts: list[str], titles: list[str] | None = None) -> Lexical:
-    """Index documents of a text field and, if given, a title field."""
+def index(directory: Path, texts: list[str], headings: list[str] | None = None) -> Lexical:
+    """Index documents of a text field and, if given, a headings field."""
     distinct = sorted(set(texts))
     fields = [
         Field("text", pl.Series(distinct), np.array([distinct.index(t) for t in texts], dtype=int))
     ]
-    if titles is not None:
-        fields.append(Field("title", pl.Series(titles), np.arange(len(texts))))
+    if headings is not None:
+        fields.append(Field("headings", pl.Series(headings), np.arange(len(texts))))
     build_bm25(fields, directory)
     return Lexical(directory, len(texts))
 
@@ -67,12 +67,12 @@ def test_document_frequency_counts_blocks_by_stem(tmp_path: Path) -> None:
     assert lexical.document_frequency("the") == 4
 
 
-def test_a_word_in_the_text_counts_more_than_in_the_title(tmp_path: Path) -> None:
+def test_a_word_in_the_headings_counts_more_than_in_the_text(tmp_path: Path) -> None:
     texts = ["exam library", "exam fees"]
-    lexical = index(tmp_path, texts, ["fees", "library"])
-    assert FIELD_WEIGHTS["title"] < FIELD_WEIGHTS["text"]
-    assert [r for r, _ in lexical.search("library", 2)] == [0, 1]
-    assert [r for r, _ in lexical.search("fees", 2)] == [1, 0]
+    lexical = index(tmp_path, texts, headings=["fees", "library"])
+    assert FIELD_WEIGHTS["headings"] > FIELD_WEIGHTS["text"]
+    assert [r for r, _ in lexical.search("library", 2)] == [1, 0]
+    assert [r for r, _ in lexical.search("fees", 2)] == [0, 1]
 
 
 documents = st.lists(
