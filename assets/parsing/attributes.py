@@ -14,7 +14,8 @@ _CONSENT = re.compile(
     re.IGNORECASE,
 )
 _NEVER_CONSENT = frozenset({"html", "body", "main", "article"})
-_CONTROLS = ("aria-controls", "data-target", "data-bs-target", "data-toggle")
+_OPENERS = ("aria-controls", "data-target", "data-bs-target")
+_CONTROLS = frozenset({"aria-controls", "data-target", "data-bs-target", "data-toggle"})
 
 
 NO_MARKS: frozenset[str] = frozenset()
@@ -58,17 +59,15 @@ def _names_consent(marks: frozenset[str]) -> bool:
 
 def is_opener(attributes: Attributes) -> bool:
     """Tell whether the element is a control that opens a part of the page."""
-    return any(attributes.get(name) for name in _CONTROLS[:3])
+    return any(attributes.get(name) for name in _OPENERS)
 
 
 def targets_of(tag: str, attributes: Attributes) -> list[str]:
     """Return the ids that this element opens or leads to."""
-    targets = [
-        part.lstrip("#")
-        for name in _CONTROLS
-        if (value := attributes.get(name))
-        for part in value.split()
-    ]
+    targets: list[str] = []
+    if not _CONTROLS.isdisjoint(attributes):
+        for name in _CONTROLS:
+            targets += [part.lstrip("#") for part in (attributes.get(name) or "").split()]
     if tag == "a" and (href := attributes.get("href")) and href.startswith("#"):
         targets.append(href[1:])
     return targets

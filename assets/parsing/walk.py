@@ -22,6 +22,7 @@ from assets.parsing.elements import (
     HEADINGS,
     INLINE,
     ISOLATING,
+    LANDMARK_TAGS,
     LISTS,
     PREFORMATTED,
 )
@@ -124,10 +125,11 @@ class _Walker:
             inline = inline and role != "heading"
             self.page.targets.update(targets_of(tag, attributes))
         closers: Closers = []
-        selected = [name for name, found in self._selected if node.mem_id in found]
-        if zone := zone_of(tag, role, attributes, marks, selected, in_main=self._main > 0):
-            self._flush(cut=inline)
-            closers.append(self._enter_zone(zone, inline))
+        if attributes or tag in LANDMARK_TAGS or self._selected:
+            selected = [name for name, found in self._selected if node.mem_id in found]
+            if zone := zone_of(tag, role, attributes, marks, selected, in_main=self._main > 0):
+                self._flush(cut=inline)
+                closers.append(self._enter_zone(zone, inline))
         if inline:
             self._open_inline(tag, attributes, closers)
         elif tag == "br":
