@@ -52,5 +52,4 @@ def question_metrics(
         snapshot, candidate.paths, config=site.retrieval, models=site.models
     )
     report = evaluate(snapshot, chosen, [system], question_set=config.questions.stem)
-    schema = dict(pl.DataFrame(empty("metrics")).schema)
-    return pl.DataFrame(report.metric_rows(), schema_overrides=schema).select(list(schema))
+    return report.metric_frame()

@@ -53,7 +53,15 @@ def pages_asset(site: SiteConfig) -> dg.AssetsDefinition:
         candidate = Candidate.begin(site.paths, run_id=context.run_id, label=label)
         with stage(candidate, "pages") as cost, _Resident() as waiting:
             parent = candidate.parent_table("pages")
-            report = crawl(site.crawl, site.paths, candidate.id, parent, _progress(site.name))
+            report = crawl(
+                site.crawl,
+                site.paths,
+                candidate.id,
+                parent,
+                _progress(site.name),
+                # A 304 says nothing to code that would read the page in another way.
+                conditional=candidate.parent_table("pages", CODE_VERSIONS["pages"]) is not None,
+            )
             waiting.stop()
             table = build_pages(report.journal, parent, now=datetime.now(UTC), config=site.crawl)
             written = candidate.write("pages", table, code_version=CODE_VERSIONS["pages"])

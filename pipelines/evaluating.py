@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("sitequest")
 
-SYSTEMS = ("sitequest", "chunk")
+SYSTEMS = ("sitequest", "chunk", "chunk-all")
 
 
 def evaluate_snapshot(
@@ -76,7 +76,7 @@ def sample(questions: list[Question], limit: int | None) -> list[Question]:
 
 def _system(name: str, settings: Settings, site: str, snapshot: Snapshot) -> System:
     """Build one system on the snapshot."""
-    if name == "chunk":
+    if name.startswith("chunk"):
         from evaluation.cache import SqliteVectorCache
         from evaluation.systems.chunk import ChunkSystem
         from retrieval.models.load import load_embedder
@@ -88,6 +88,7 @@ def _system(name: str, settings: Settings, site: str, snapshot: Snapshot) -> Sys
             snapshot,
             Bodies(paths.bodies),
             load_embedder(settings.models.embedder),
+            text="all" if name == "chunk-all" else "main",
             cache=SqliteVectorCache(paths.results / "chunk-vectors.sqlite"),
         )
     from evaluation.systems.sitequest import SitequestSystem

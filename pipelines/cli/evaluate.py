@@ -40,7 +40,9 @@ def evaluate(
     ] = None,
     system: Annotated[
         list[str] | None,
-        typer.Option("--system", help="sitequest, chunk; may be repeated (default: sitequest)."),
+        typer.Option(
+            "--system", help="sitequest, chunk, chunk-all; may be repeated (default: sitequest)."
+        ),
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="A deterministic sample of this size.")
