@@ -81,9 +81,16 @@ def _paired(used: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     units = used.select("text_hash", "kind", "context").unique().join(texts, on="text_hash")
     pairs = layout_pairs(units.select("text_hash", "kind", "context", "text"))
     pairs = _without_boilerplate(pairs.with_columns(value_type=value_type(pl.col("value"))))
-    keys = used.select("block_id", "text_hash", "kind", "context")
+    keys = used.select(
+        "block_id", "text_hash", "kind", "context", heading=fold(pl.col("path").list.last())
+    )
+    # The heading's own line opens a section's text: it is no pair, whatever it looks like.
+    own_line = (pl.col("row") == 0) & (
+        pl.col("heading") == pl.format("{}: {}", "label", "value")
+    ).fill_null(False)
     return (
         pairs.join(keys, on=["text_hash", "kind", "context"], nulls_equal=True)
+        .filter(~((pl.col("extractor") == "line") & own_line))
         .with_columns(own_heading=pl.lit(False))
         .select(
             "block_id",

@@ -11,6 +11,7 @@ import polars as pl
 from assets.extraction.roles import ROLE_PATTERN
 
 MAX_LABEL_CHARS = 60
+MAX_LABEL_WORDS = 5  # a longer one is a sentence that ends in a colon
 MAX_VALUE_CHARS = 600
 _SPACE = r"[\s\u00a0]+"
 # "Office hours: Mon 9-5": a capital, no sentence mark, a colon, a space, something.
@@ -20,6 +21,8 @@ _PERSON = (
     rf"((?:[\p{{L}}/&-]+ ){{0,4}}{ROLE_PATTERN}[^.,;\t\n]{{0,60}})(?:[.,;]\s*(.*))?$"
 )
 _OUT = ["text_hash", "kind", "context", "row", "nth", "subject_text", "label", "value", "extractor"]
+_CODE_CELL = r"^[A-Z&]{2,}(?:[ \u00a0][A-Z&]+)*[ \u00a0][A-Z]{0,2}\d"
+_LIST_SHARE = 0.3
 PERSON_LABEL = "Title"
 PERSON_REST_LABEL = "About"
 
@@ -73,7 +76,7 @@ def _line_pairs(lines: pl.DataFrame) -> pl.DataFrame:
             subject_text=pl.lit(None, pl.String),
             extractor=pl.lit("line"),
         )
-        .filter(pl.col("label").str.count_matches(" ") < 7)
+        .filter(pl.col("label").str.count_matches(" ") < MAX_LABEL_WORDS)
     )
 
 
@@ -184,4 +187,29 @@ def _table_pairs(rows: pl.DataFrame) -> pl.DataFrame:
         .with_columns(extractor=pl.lit("table"))
         .filter(pl.col("subject_text") != "")
     )
-    return pl.concat([simple.select(_OUT), wide.select(_OUT)])
+    return pl.concat([simple.select(_OUT), _lists_apart(wide)])
+
+
+def _lists_apart(wide: pl.DataFrame) -> pl.DataFrame:
+    """Take tables that are lists side by side out of their rows: each column is a label's values.
+
+    "FALL | WINTER | SPRING" over course codes says nothing about the first code of a row. A table
+    is such a list when codes fill its first column and the others alike.
+    """
+    key = ["text_hash", "kind", "context"]
+    marked = wide.with_columns(
+        aside=(pl.col("subject_text").str.contains(_CODE_CELL).mean().over(key) > _LIST_SHARE)
+        & (pl.col("value").str.contains(_CODE_CELL).mean().over(key) > _LIST_SHARE)
+    )
+    lists = marked.filter("aside")
+    first = lists.filter(pl.col("nth") == 0).with_columns(
+        label=pl.col("header").list.first(), value="subject_text", nth=pl.lit(-1, pl.Int32)
+    )
+    nobody = pl.lit(None, pl.String).alias("subject_text")
+    return pl.concat(
+        [
+            marked.filter(~pl.col("aside")).select(_OUT),
+            lists.with_columns(nobody).select(_OUT),
+            first.with_columns(nobody).select(_OUT),
+        ]
+    )

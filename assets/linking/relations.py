@@ -25,6 +25,7 @@ VERSION = "1"
 _LINKS_TO = "links to"
 _PART_OF = "part of"
 _LISTED = "listed under"
+_DESCRIBED = "described on"
 _WITH = "appears with"
 _MAX_IN_BLOCK = 6  # entities of a block that enter co-occurrence, rarest first
 _MAX_PARTNERS = 5  # co-occurrence partners of an entity, most blocks first
@@ -245,7 +246,10 @@ def _listed(
         "block_id",
         "object_id",
         subject_id="entity_id",
-        predicate=pl.format("{} {}", pl.lit(_LISTED), "heading"),
+        # A thing's own section is no list that it stands in.
+        predicate=pl.when(pl.col("heading").str.starts_with(pl.col("surface")))
+        .then(pl.lit(_DESCRIBED))
+        .otherwise(pl.format("{} {}", pl.lit(_LISTED), "heading")),
         literal=pl.lit(None, pl.String),
         kind=pl.lit("membership"),
         confidence=pl.lit(0.85),

@@ -162,7 +162,8 @@ def _short_forms(person: str) -> list[tuple[str, float]]:
     words = person.split(" ")
     if len(words) < 2:
         return []
-    forms = [(words[-1], _SURNAME)]
+    # A short surname ("An", "Li") is in most questions another word.
+    forms = [(words[-1], _SURNAME)] if len(words[-1]) > 3 else []
     if len(words) > 2:
         forms.append((f"{words[0]} {words[-1]}", _SHORT_PERSON))
     return forms

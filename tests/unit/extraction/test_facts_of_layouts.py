@@ -42,6 +42,15 @@ def test_two_columns_are_label_and_value() -> None:
     ]
 
 
+def test_lists_side_by_side_say_nothing_of_their_rows() -> None:
+    table = "FALL\tWINTER\tSPRING\nCS 1\tCS 2\tMATH 3\nCS 4\tCS 5\tCS 6"
+    assert _pairs(table, "table")[:3] == [
+        (None, "FALL", "CS 1"),
+        (None, "WINTER", "CS 2"),
+        (None, "SPRING", "MATH 3"),
+    ]
+
+
 def test_each_definition_of_a_term_is_a_fact() -> None:
     assert _pairs("Members\tAda\tGrace\nLeader:\tAlan", "definitions") == [
         (None, "Members", "Ada"),
