@@ -31,7 +31,7 @@ class ParseConfig(BaseModel):
     )
     template_min_pages: int = Field(5, ge=2, description="and the fewest pages it stands on")
     section_share: float = Field(
-        0.5, gt=0, le=1, description="the same within one directory of the site"
+        0.8, gt=0, le=1, description="the same within one directory of the site"
     )
     section_min_pages: int = Field(10, ge=2, description="and the fewest pages there")
 
