@@ -2,11 +2,13 @@
 
 A span's score is
 
-    0.60 · sigmoid(logit / T) + 0.15 · coverage + 0.10 · expected kind + 0.15 · block's final score
+    0.40 · sigmoid(logit / T) + 0.15 · coverage + 0.15 · expected kind + 0.30 · block's final score
 
 with the cross-encoder's logit of question against heading, header and span; coverage of the
 question's idf-weighted stems by span and headings; expected kind 1 when the span holds the kind of
-thing asked for (or nothing is known of the kind), else 0.
+thing asked for (or nothing is known of the kind), else 0. The block counts as much as that because
+a table row alone reads badly to a cross-encoder. A span that holds no word beyond the question's
+says nothing and is no candidate.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ from retrieval.answer.spans import Span, spans
 from retrieval.config import AnswerConfig
 from retrieval.modes.coverage import Lexis
 from retrieval.modes.fusion import sigmoid
-from retrieval.modes.question import Question, stems
+from retrieval.modes.question import Question, read_question, stems
 
-CROSS, COVERAGE, KIND, BLOCK = 0.60, 0.15, 0.10, 0.15
+CROSS, COVERAGE, KIND, BLOCK = 0.40, 0.15, 0.15, 0.30
+_SPANS_OF_A_PART = 12
 _LIST_KINDS = ("list", "table", "definitions")
 
 
@@ -79,7 +82,7 @@ class Reading:
 
 def read(
     question: Question,
-    queries: Sequence[str],
+    queries: Sequence[tuple[str, Lexis]],
     evidence: Sequence[Evidence],
     scorer: Scorer,
     lexis: Lexis,
@@ -88,13 +91,19 @@ def read(
 ) -> Reading:
     """Choose the quotes that answer ``question`` from ``evidence`` (best block first).
 
-    ``queries`` are the sub-questions that each deserve a quote of their own; it may be empty.
+    ``queries`` are the sub-questions, with the weights of their words, that each deserve a quote of
+    their own; it may be empty.
     """
-    candidates = _candidates(question, evidence[: config.read_blocks], lexis, config)
+    blocks = evidence[: config.read_blocks]
+    candidates = _candidates(question, blocks, lexis, config)[: config.max_spans]
     if not candidates:
         return Reading([], [], [])
-    texts = [question.text, *queries]
-    scored = _score(texts, candidates, scorer, temperature)
+    scored = [_score(question.text, candidates, scorer, temperature)]
+    for text, own in queries:
+        # Sub-questions look at their best dozen only: each further pair is model time.
+        nearest = _candidates(read_question(text), blocks, own, config)[:_SPANS_OF_A_PART]
+        scored.append(_score(text, nearest, scorer, temperature))
+    texts = [question.text, *(text for text, _ in queries)]
     best_overall = scored[0]
     if question.is_list:
         group = _list_group(scored[0], best_overall, evidence, lexis, config)
@@ -114,9 +123,12 @@ def _candidates(
 ) -> list[Quote]:
     """Return the spans worth reading: the best of each block, then by coverage and block."""
     found: list[Quote] = []
+    asked = stems(question.text)
     for block in evidence:
         around = block.heading_stems
         for span in _spans(block, config):
+            if stems(span.quote) <= asked:
+                continue
             cover = lexis.coverage(around | stems(span.quote))
             expected = has_expected(question.expects, span.quote)
             value = COVERAGE * cover + KIND * (expected is not False) + BLOCK * block.final
@@ -128,32 +140,25 @@ def _candidates(
     for quote in found:
         (rest if quote.evidence.row in seen else sure).append(quote)
         seen.add(quote.evidence.row)
-    return (sure + rest)[: config.max_spans]
+    return sure + rest
 
 
 def _spans(block: Evidence, config: AnswerConfig) -> list[Span]:
     return spans(block.text, block.kind, block.context, config.quote_words, block.heading_path)
 
 
-def _score(
-    queries: Sequence[str], candidates: list[Quote], scorer: Scorer, temperature: float
-) -> list[list[Quote]]:
-    """Return the candidates ranked for each query; those of a sub-question are fewer."""
-    ranked: list[list[Quote]] = []
-    for number, query in enumerate(queries):
-        # Sub-questions look at the best dozen only: each further pair is model time.
-        read_now = candidates if number == 0 else candidates[:12]
-        logits = scorer.score(query, [passage(quote) for quote in read_now])
-        scored = [
-            replace(
-                quote,
-                logit=float(logit),
-                score=quote.score + CROSS * sigmoid(float(logit), temperature),
-            )
-            for quote, logit in zip(read_now, logits, strict=True)
-        ]
-        ranked.append(sorted(scored, key=lambda q: (-q.score, q.evidence.row, q.span.start)))
-    return ranked
+def _score(query: str, candidates: list[Quote], scorer: Scorer, temperature: float) -> list[Quote]:
+    """Return the candidates with the cross-encoder's logits for ``query``, best first."""
+    logits = scorer.score(query, [passage(quote) for quote in candidates])
+    scored = [
+        replace(
+            quote,
+            logit=float(logit),
+            score=quote.score + CROSS * sigmoid(float(logit), temperature),
+        )
+        for quote, logit in zip(candidates, logits, strict=True)
+    ]
+    return sorted(scored, key=lambda q: (-q.score, q.evidence.row, q.span.start))
 
 
 def passage(quote: Quote) -> str:
@@ -173,14 +178,16 @@ def _distinct(first: list[Quote], ranked: list[Quote], limit: int, margin: float
         words = stems(quote.span.quote)
         if not words or len(chosen) >= limit:
             continue
-        if all(_overlap(words, stems(other.span.quote)) < 0.7 for other in chosen):
+        if not any(_repeats(words, stems(other.span.quote)) for other in chosen):
             chosen.append(quote)
     return chosen or [ranked[0]]
 
 
-def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
+def _repeats(a: frozenset[str], b: frozenset[str]) -> bool:
+    """Return whether two quotes say the same: most words shared, and no other number."""
     smaller = min(len(a), len(b))
-    return len(a & b) / smaller if smaller else 0.0
+    numbers = {word for word in a ^ b if any(c.isdigit() for c in word)}
+    return bool(smaller) and len(a & b) / smaller >= 0.7 and not numbers
 
 
 def _list_group(

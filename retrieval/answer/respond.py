@@ -14,8 +14,9 @@ from retrieval.config import RetrievalConfig
 from retrieval.index.view import BlockView
 from retrieval.models.base import Embedder, Reranker
 from retrieval.modes.candidates import Candidate
+from retrieval.modes.coverage import Lexis
 from retrieval.modes.pipeline import Found
-from retrieval.modes.question import Question
+from retrieval.modes.question import Question, read_question
 from retrieval.modes.rerank import place
 from retrieval.modes.select import reading_order, within_budget
 from retrieval.modes.site import SiteView
@@ -53,7 +54,11 @@ def respond(
         tokens = sum(size_of[c.row] for c in given)
         ordered = reading_order(site, given)
         evidence = [_evidence(site.block(c.row), c) for c in ordered]
-    queries = [text for name, text in found.queries.items() if name != "question"]
+    queries = [
+        (text, Lexis.of(read_question(text), site.idf))
+        for name, text in found.queries.items()
+        if name != "question"
+    ]
     with trace.step("read"):
         reading = read(
             question, queries, evidence, reranker, found.lexis, config.answer,
@@ -66,7 +71,7 @@ def respond(
             "reading",
             given=[site.block_id(c.row) for c in ordered],
             tokens=tokens,
-            queries=queries,
+            queries=reading.queries,
             spans=[_entry(site, quote, reading) for quote in reading.scored[:_SHOWN_SPANS]],
         )
         trace.outcome = {

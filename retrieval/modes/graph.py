@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from retrieval.index.gazetteer import Gazetteer
+from retrieval.snapshot.schemas import empty
 
 # How far a relation of each kind can be trusted to lead to the answer.
 KIND_WEIGHT = {"membership": 1.0, "role": 1.0, "fact": 0.8, "hyperlink": 0.6, "cooccurrence": 0.3}
@@ -25,7 +26,11 @@ Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 
 def _read(directory: Path, table: str, columns: Sequence[str]) -> pa.Table:
-    return pq.read_table(directory / f"{table}.parquet", columns=list(columns), memory_map=True)
+    """Return columns of a table; no rows where the snapshot was made without that stage."""
+    file = directory / f"{table}.parquet"
+    if not file.exists():
+        return empty(table).select(list(columns))
+    return pq.read_table(file, columns=list(columns), memory_map=True)
 
 
 def _codes(column: pa.ChunkedArray, values: pa.Array) -> Ints:

@@ -70,7 +70,8 @@ _EXPECTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     )
 )
 _LIST = re.compile(
-    r"\b(?:list|name|enumerate)\b(?! of)|\b(?:list of|all (?:the|of)?)\b|\bwho are\b|\bwhat are\b"
+    r"\b(?:list|name|enumerate)\b(?! of)|\b(?:list of|all (?:the|of)?)\b|\bwhat are\b"
+    r"|\bwho (?:all )?(?:are|belongs?|works?|teach(?:es)?)\b"
     r"|^(?:which|what)(?: \w+){0,2} (?:\w{3,}s|people|faculty|staff) "
     r"(?:are|do|does|can|must|have|has|in|of|at|offered|required|belong|work|teach|count|is|was|were)\b"
     r"|\bwhich (?:of the )?\w{3,}s\b",

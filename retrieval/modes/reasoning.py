@@ -14,6 +14,7 @@ share a word with the question are a source of their own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -111,7 +112,7 @@ def _entity_blocks(
     for code, weight in reached.items():
         rows, edges = graph.blocks_of.edges(code)
         # A name that stands everywhere says little of any one block.
-        rare = weight / (1.0 + np.log1p(len(rows)) / 4.0)
+        rare = weight / (1.0 + math.log1p(len(rows)) / 4.0)
         for row, confidence in zip(rows.tolist(), graph.edge_confidence[edges], strict=True):
             covered[row] = covered.get(row, 0.0) + rare * float(confidence)
     heaviest = sorted(covered.items(), key=lambda item: (-item[1], item[0]))

@@ -66,6 +66,10 @@ RULES: tuple[Rule, ...] = (
         r"|\bboth\b.+\band\b",
     ),
     _rule(
+        "two names", "navigation", 1.2,
+        r"(?-i:[A-Z][\w'’-]+)\s+and\s+the\s+(?-i:[A-Z])[^?]*\b(?:each|both|respectively)\b",
+    ),
+    _rule(
         "where to find", "navigation", 1.3,
         r"\b(?:which|what) (?:web ?)?pages?\b"
         r"|\bwhere (?:can|do|could|should) (?:i|one|we|you|students?) "

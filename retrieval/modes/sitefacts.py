@@ -44,6 +44,8 @@ class SiteFacts:
 
 
 def _rows(directory: Path) -> list[dict[str, Any]]:
+    if not (directory / "facts.parquet").exists():
+        return []
     facts = pq.read_table(
         directory / "facts.parquet", columns=["block_id"], filters=[("scope", "=", "site")]
     )

@@ -13,6 +13,10 @@ _BETWEEN = re.compile(
     r"\b(?:between|compare|comparing)\s+(?P<a>.+?)\s+(?:and|with|to|versus|vs\.?)\s+(?P<b>[^?,]+)",
     re.IGNORECASE,
 )
+_BARE = r"[A-Z][\w'’&.-]*(?:\s+(?:(?:of|and|for|in|&)\s+)?[A-Z0-9][\w'’&.-]*)*"
+_NAME = rf"(?:the\s+)?{_BARE}"
+# Two names with an article between them: "the BSc Computing and the BSc Ecology".
+_NAMES = re.compile(rf"(?P<a>{_NAME})\s+(?:and|or|with|from|to|than)\s+(?P<b>the\s+{_BARE})")
 _BOTH = re.compile(r"\bboth\s+(?P<a>.+?)\s+and\s+(?P<b>[^?,]+)", re.IGNORECASE)
 _OR = re.compile(r"[,:]\s*(?P<a>[^,:?]+?),?\s+or\s+(?P<b>[^?]+)", re.IGNORECASE)
 _THAN = re.compile(r"^(?P<a>.+?)\bthan\s+(?P<b>[^?]+)", re.IGNORECASE)
@@ -35,7 +39,7 @@ _POSSESSIVE = re.compile(
 def subquestions(text: str, limit: int) -> list[str]:
     """Return at most ``limit`` sub-questions of ``text``, without ``text`` itself, in its order."""
     question = " ".join(text.split()).rstrip("?. ")
-    for split in (_asked_together, _compared, _two_of, _relative, _owned):
+    for split in (_asked_together, _two_names, _compared, _two_of, _relative, _owned):
         if found := split(question):
             break
     unique: dict[tuple[str, ...], str] = {}
@@ -63,6 +67,14 @@ def _subject(part: str) -> str:
         return " ".join(names)
     tail = re.split(r"\b(?:of|for|in|at|about|does|do|is|are|can)\b", part)[-1]
     return tail.strip() if len(words_of(tail)) <= 8 else " ".join(words_of(tail)[-8:])
+
+
+def _two_names(question: str) -> list[str]:
+    match = _NAMES.search(question)
+    if not match:
+        return []
+    frame = f"{question[: match.start()]} {{}} {question[match.end() :]}"
+    return [_fill(frame, match["a"]), _fill(frame, match["b"])]
 
 
 def _compared(question: str) -> list[str]:
