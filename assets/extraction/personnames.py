@@ -45,7 +45,12 @@ def parse_person(surface: str) -> PersonName | None:
     if comma and " " not in last:
         bare = f"{first} {last}"
     parts = normalise(bare).split(" ")
-    if not parts[0] or len(parts) > _MAX_PARTS or not all(p.isalpha() for p in parts):
+    if (
+        ":" in text
+        or not parts[0]
+        or len(parts) > _MAX_PARTS
+        or not all(p.isalpha() for p in parts)
+    ):
         return None
     if len(parts[-1]) < 2:
         return None

@@ -20,7 +20,7 @@ from assets.extraction.personnames import bare_name, parse_person
 from assets.linking.acronyms import explained_acronyms
 from assets.linking.edges import METHODS, mention_edges, structure_edges
 from assets.linking.persons import PersonMerges, merge_persons
-from assets.linking.surfaces import linkable_mentions, plain_name, with_forms
+from assets.linking.surfaces import label_forms, linkable_mentions, plain_name, with_forms
 from retrieval.index.gazetteer import normalise
 from retrieval.snapshot import ids
 from retrieval.snapshot.schemas import enforce
@@ -44,7 +44,8 @@ def build_entities(
     kept = blocks.filter("kept").select(
         "block_id", "page_id", "ordinal", "text_hash", "heading_path"
     )
-    found, persons = with_forms(linkable_mentions(mentions), lower_shares(kinds))
+    labels = label_forms(kinds, blocks)
+    found, persons = with_forms(linkable_mentions(mentions), lower_shares(kinds), labels)
     profiles = names.filter(pl.col("type") == "PERSON")["name"].to_list()
     merges = merge_persons(persons | {p for p in map(parse_person, profiles) if p})
     codes = _code_sections(kept, surfaces)

@@ -23,6 +23,8 @@ _ORG_WORDS = frozenset(
      "division", "university", "laboratory", "museum", "committee", "association", "society")
 )  # fmt: skip
 _MAX_WORDS = 10
+_LABEL_USES = 3
+_OFTEN = 20
 _SMALL_WORDS = frozenset(("of", "and", "for", "the", "in", "on", "at", "to", "a", "an", "or", "by"))
 # The small model is wrong about most single words of these types.
 _LONG_TYPES = ("WORK", "EVENT", "LAW")
@@ -68,8 +70,47 @@ def _outside(spans: pl.DataFrame, surer: pl.DataFrame) -> pl.DataFrame:
     return spans.join(overlapping, on=keys, how="anti")
 
 
+def label_forms(texts: pl.DataFrame, blocks: pl.DataFrame) -> set[str]:
+    """Return the normal forms of what labels things on this site and names none of them.
+
+    A label is the beginning of a line up to its colon in at least 3 texts, a heading on at least 3
+    pages, or a short line of its own in at least 20 texts and one in 200 ("Hours & Format"). Of
+    labels that are used as often as that their first words count as well ("Repeat" of "Repeat
+    rules").
+    """
+    often = max(_OFTEN, texts.height // 200)
+    lines = pl.col("text").str.extract_all(r"(?m)^[^:\n\t]{2,60}(?::|$)")
+    opened = (
+        texts.select(line=lines)
+        .explode("line", empty_as_null=False)
+        .group_by("line")
+        .len()
+        .filter(
+            (pl.col("len") >= often)
+            | ((pl.col("len") >= _LABEL_USES) & pl.col("line").str.ends_with(":"))
+        )
+    )
+    headings = (
+        blocks.filter("kept")
+        .select(
+            "page_id", heading=pl.col("heading_path").list.eval(pl.element().struct.field("text"))
+        )
+        .explode("heading", empty_as_null=False)
+        .unique()
+        .group_by("heading")
+        .len()
+        .filter(pl.col("len") >= _LABEL_USES)["heading"]
+    )
+    forms = {normalise(heading) for heading in headings.to_list()}
+    for line, uses in opened.iter_rows():
+        words = normalise(line).split(" ")
+        least = 1 if uses >= often else len(words)
+        forms.update(" ".join(words[:size]) for size in range(least, len(words) + 1))
+    return forms
+
+
 def with_forms(
-    mentions: pl.DataFrame, shares: dict[str, float]
+    mentions: pl.DataFrame, shares: dict[str, float], labels: set[str]
 ) -> tuple[pl.DataFrame, set[PersonName]]:
     """Add ``form`` to mentions and drop what is no name; also return the persons' spellings.
 
@@ -81,7 +122,7 @@ def with_forms(
         .unique()
         .sort("type", "surface", "extractor")
     )
-    prefixes = _code_prefixes(distinct)
+    ordinary = _code_prefixes(distinct) | labels
     forms: list[str | None] = []
     persons: set[PersonName] = set()
     for type_, surface, extractor in distinct.iter_rows():
@@ -89,7 +130,11 @@ def with_forms(
             forms.append(normalise(surface))
         elif type_ == "PERSON":
             name = parse_person(surface)
-            if name is None or _no_person(name.form, shares, extractor == RULE):
+            if (
+                name is None
+                or _no_person(name.form, shares, extractor == RULE)
+                or (extractor != RULE and name.form in labels)
+            ):
                 forms.append(None)
             elif name.given:
                 persons.add(name)
@@ -98,7 +143,7 @@ def with_forms(
                 forms.append(("^" if name.titled else "~") + name.surname)
         else:
             form = normalise(surface)
-            noise = form in prefixes or _no_name(surface, form, type_, shares)
+            noise = form in ordinary or _no_name(surface, form, type_, shares)
             forms.append(None if noise else form)
     distinct = distinct.with_columns(form=pl.Series(forms, dtype=pl.String))
     kept = distinct.filter(pl.col("form").is_not_null() & (pl.col("form") != ""))
@@ -125,13 +170,13 @@ def _no_person(form: str, shares: dict[str, float], sure: bool) -> bool:
 def _no_name(surface: str, form: str, type_: str, shares: dict[str, float]) -> bool:
     """Say whether a recognised span is no name.
 
-    Numbers are parts of codes, an open bracket or a last small word shows a wrong border, and words
-    that the site also writes in lower case are ordinary words in capitals.
+    Numbers are parts of codes; a colon, an open bracket or a last small word shows a wrong border;
+    words that the site also writes in lower case are ordinary words in capitals.
     """
     words = form.split(" ")
     if len(form) < 3 or len(words) > _MAX_WORDS or any(c.isdigit() for c in form):
         return True
-    if surface.count("(") != surface.count(")") or words[-1] in _SMALL_WORDS:
+    if ":" in surface or surface.count("(") != surface.count(")") or words[-1] in _SMALL_WORDS:
         return True
     if (type_ in _LONG_TYPES and len(words) < 2) or words[0] in ROLE_WORDS:
         return True

@@ -13,7 +13,8 @@ from typing import Protocol
 import polars as pl
 import pyarrow as pa
 
-from assets.extraction.sitenames import page_names
+from assets.extraction.patterns import leading_code
+from assets.extraction.sitenames import page_names, without_units
 from retrieval.snapshot import ids
 from retrieval.snapshot.schemas import enforce
 
@@ -99,8 +100,10 @@ def _headings(pages: pl.DataFrame, blocks: pl.DataFrame) -> pl.DataFrame:
 def _terms(lines: pl.DataFrame) -> pl.DataFrame:
     """Return term, surface, size (words), block_id, page_id, near for every term above a block."""
     distinct = lines.select("line").unique().sort("line").with_row_index("number")
+    named = [_without_code(line) for line in distinct["line"].to_list()]
     words = (
-        distinct.with_columns(surface=pl.col("line").str.extract_all(_WORD))
+        distinct.with_columns(name=pl.Series(named, dtype=pl.String))
+        .with_columns(surface=pl.col("name").str.extract_all(_WORD))
         .explode("surface", empty_as_null=False)
         .with_columns(term=pl.col("surface").str.to_lowercase())
         .with_columns(good=~pl.col("term").is_in(_STOP) & (pl.col("term").str.len_chars() > 2))
@@ -126,6 +129,11 @@ def _terms(lines: pl.DataFrame) -> pl.DataFrame:
     return lines.join(terms.join(useful, on="term"), on="line").select(
         "term", "surface", "size", "pages", "block_id", "page_id", "near"
     )
+
+
+def _without_code(line: str) -> str:
+    """Return a heading without the code before it and the amount after it."""
+    return without_units(line)[len(leading_code(line) or "") :]
 
 
 def _weigh(terms: pl.DataFrame, page_count: int) -> pl.DataFrame:
