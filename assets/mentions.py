@@ -29,7 +29,7 @@ def mentions_asset(site: SiteConfig) -> dg.AssetsDefinition:
             table = build_mentions(*inputs, parent=candidate, ner=ner)
             written = candidate.write("mentions", table, code_version=mentions_version(ner))
             cost.model_seconds, cost.load_seconds = ner.seconds, ner.load_seconds
-            cost.model_cpu_seconds = ner.seconds  # one thread, all of it computing
+            cost.model_cpu_seconds = ner.cpu_seconds
             cost.counts = {"texts_read_by_model": ner.texts}
         return result({"mentions": written}, cost)
 

@@ -2,6 +2,7 @@
 
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -23,13 +24,18 @@ _PROGRESS_SECONDS = 2.0
 def site_observation(site: SiteConfig) -> dg.AssetsDefinition:
     """Build the observable `site` asset: robots, sitemap and the seeds' validators, hashed."""
 
-    @dg.observable_source_asset(
-        key=asset_key(site, "site"), group_name=site.name, description="The website, as it is now."
-    )
-    def observe() -> dg.DataVersion:
-        return dg.DataVersion(probe(site.crawl))
+    key = asset_key(site, "site")
+    spec = dg.AssetSpec(key, group_name=site.name, description="The website, as it is now.")
 
-    return observe  # type: ignore[return-value]
+    def observe_site() -> dg.ObserveResult:
+        return dg.ObserveResult(asset_key=key, data_version=dg.DataVersion(probe(site.crawl)))
+
+    with warnings.catch_warnings():
+        # Pinned to one version of Dagster, a beta function cannot change under us.
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        return dg.multi_observable_source_asset(specs=[spec], name=f"{key.path[0]}__site")(
+            observe_site
+        )  # type: ignore[return-value]
 
 
 def pages_asset(site: SiteConfig) -> dg.AssetsDefinition:
@@ -49,8 +55,8 @@ def pages_asset(site: SiteConfig) -> dg.AssetsDefinition:
         description="Known URLs with their states; raw bodies by content.",
     )
     def pages(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
-        label = context.run_tags.get(LABEL_TAG)
-        candidate = Candidate.begin(site.paths, run_id=context.run_id, label=label)
+        label = context.run.tags.get(LABEL_TAG)
+        candidate = Candidate.begin(site.paths, run_id=context.run.run_id, label=label)
         with stage(candidate, "pages") as cost, _Resident() as waiting:
             parent = candidate.parent_table("pages")
             report = crawl(

@@ -51,7 +51,7 @@ def lock_key(site: SiteConfig) -> str:
 
 def find_candidate(context: dg.AssetExecutionContext, site: SiteConfig) -> Candidate:
     """Return the candidate that this run's `pages` step began."""
-    return Candidate.find(site.paths, context.run_id)
+    return Candidate.find(site.paths, context.run.run_id)
 
 
 @contextmanager

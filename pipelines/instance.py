@@ -40,13 +40,21 @@ def _instance_file() -> Path:
 
 @contextmanager
 def open_instance(root: Path) -> Iterator[dg.DagsterInstance]:
-    """Open the persistent instance of a data root; the environment is set for this process."""
-    os.environ.update(prepare_home(root))
-    os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
+    """Open the persistent instance of a data root; the environment is its own only inside."""
     import dagster as dg
 
-    with dg.DagsterInstance.get() as instance:
-        yield instance
+    needed = {**prepare_home(root), "DAGSTER_DISABLE_TELEMETRY": "1"}
+    before = {name: os.environ.get(name) for name in needed}
+    os.environ.update(needed)
+    try:
+        with dg.DagsterInstance.get() as instance:
+            yield instance
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def dagster_command(*arguments: str) -> list[str]:

@@ -23,7 +23,9 @@ def sync_job(site: str) -> UnresolvedAssetJobDefinition:
     """Build the job that materializes every stage of ``site`` in one process."""
     return dg.define_asset_job(
         job_name(site),
-        selection=dg.AssetSelection.groups(site),
+        # The observation of the site is not part of it: the crawl itself asks politely.
+        selection=dg.AssetSelection.groups(site)
+        - dg.AssetSelection.assets(dg.AssetKey([site, "site"])),
         executor_def=dg.in_process_executor,
         tags={"sitequest/site": site},
         description=f"Crawl {site}, rebuild what changed, check it, publish it.",

@@ -50,7 +50,7 @@ def writer_lock_resource(paths: SitePaths) -> dg.ResourceDefinition:
 
     @dg.resource(description="The right to write below the site's directory.")
     def lock(context: dg.InitResourceContext) -> Iterator[None]:
-        with writer_lock(paths, context.run_id or "outside a run"):
+        with writer_lock(paths, context.run.run_id if context.run else "outside a run"):
             yield None
 
     return lock

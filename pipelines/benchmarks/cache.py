@@ -92,6 +92,11 @@ class CachedNer:
         return self._inner.seconds
 
     @property
+    def cpu_seconds(self) -> float:
+        """Return the CPU time really spent in the model."""
+        return self._inner.cpu_seconds
+
+    @property
     def load_seconds(self) -> float:
         """Return the wall time spent loading the model."""
         return self._inner.load_seconds
