@@ -53,7 +53,8 @@ def show(answer: Answer) -> None:
         for citation in claim.citations:
             stdout.print(f"\n[{number}] “{citation.quote}”", markup=False)
             stdout.print(f"    {' > '.join(citation.heading_path)}", markup=False, style="dim")
-            stdout.print(f"    {citation.url}  (fetched {citation.fetched_at})", markup=False)
+            fetched = f"{citation.fetched_at:%Y-%m-%d %H:%M} UTC" if citation.fetched_at else "?"
+            stdout.print(f"    {citation.url}  (fetched {fetched})", markup=False)
             if citation.entities:
                 names = ", ".join(citation.entities[:5])
                 stdout.print(f"    about: {names}", markup=False, style="dim")

@@ -110,16 +110,19 @@ def test_the_asset_graph(demo_index: DemoIndex) -> None:
 
 
 def test_the_site_can_be_observed(demo_index: DemoIndex, tmp_path: Path) -> None:
-    defs = build_defs(demo_index.settings)
-    observe = defs.resolve_asset_graph().get(dg.AssetKey(["demo", "site"])).assets_def
+    key = dg.AssetKey(["demo", "site"])
+    assets = [build_defs(demo_index.settings).resolve_asset_graph().get(key).assets_def]
+    job = dg.Definitions(
+        assets, jobs=[dg.define_asset_job("look", selection=[key])]
+    ).resolve_job_def("look")
     versions = []
     for served in ("v1", "v1", "v2"):
         demo_index.server.set_version(served)
         with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
-            done = dg.observe([observe], instance=instance)
-        versions.append(
-            done.asset_observations_for_node(observe.op.name)[0].tags["dagster/data_version"]
-        )
+            job.execute_in_process(instance=instance)
+            event = instance.fetch_observations(key, limit=1).records[0]
+        assert event.asset_observation is not None
+        versions.append(event.asset_observation.tags["dagster/data_version"])
     assert versions[0] == versions[1] != versions[2]
 
 
@@ -250,9 +253,8 @@ def test_the_daemon_fires_the_schedule(
         "    schedule: {cron: '* * * * *'}\n"
     )
     root = tmp_path / "data"
-    env = environment(config, root) | prepare_home(root)
-    env["DAGSTER_HOME"] = str(root / "dagster")
-    env["SITEQUEST_DAGSTER_STORAGE"] = str(root / "dagster" / "storage")
+    prepare_home(root)
+    env = environment(config, root)
     log = tmp_path / "daemon.log"
     command = [sys.executable, "-m", "dagster._daemon", "run", "-m", "pipelines.definitions"]
     with _running(command, env, log):
