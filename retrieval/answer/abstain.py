@@ -18,13 +18,15 @@ from pydantic import BaseModel, ConfigDict
 from retrieval.answer.reader import Evidence, Reading
 from retrieval.modes.coverage import Lexis, names_missing
 from retrieval.modes.fusion import sigmoid
-from retrieval.modes.question import Question, stem, stems
+from retrieval.modes.question import EMAIL, MONEY, PHONE, URL, Question, stem, stems
 
 FILE = Path(__file__).with_name("calibration.json")
 
+_SURE = frozenset({EMAIL, PHONE, URL, MONEY})
 FEATURES = (
     "block_logit",
     "span_logit",
+    "similarity",
     "coverage",
     "span_coverage",
     "heaviest_missing",
@@ -33,6 +35,7 @@ FEATURES = (
     "quote_names_missing",
     "numbers_missing",
     "kind_missing",
+    "kind_found",
 )
 
 
@@ -69,14 +72,17 @@ class Verdict:
 
 def features(
     question: Question, evidence: Sequence[Evidence], block_logit: float | None,
-    reading: Reading, lexis: Lexis,
+    similarity: float, reading: Reading, lexis: Lexis,
 ) -> dict[str, float]:  # fmt: skip
-    """Return the features of FEATURES; ``block_logit`` is the best cross-encoder logit of a block.
+    """Return the features of FEATURES.
+
+    ``block_logit`` is the best cross-encoder logit of a block, ``similarity`` the best dense score.
 
     ``coverage``, ``heaviest_missing`` and ``names_missing`` look at the blocks read, the ``quote_``
     features at the chosen quotes with their headings; ``numbers_missing`` is the share of the
     question's numbers that no chosen quote or its headings hold; ``kind_missing`` is 1 when no
-    chosen quote holds the kind of thing asked for.
+    chosen quote holds the kind of thing asked for; ``kind_found`` is the best quote's coverage
+    when it holds an address or amount that was asked for (e-mail, telephone, URL, money), else 0.
     """
     best = reading.chosen[0]
     quoted = frozenset[str]().union(
@@ -90,6 +96,7 @@ def features(
     return {
         "block_logit": span_logit if block_logit is None else block_logit,
         "span_logit": span_logit,
+        "similarity": similarity,
         "coverage": lexis.coverage(found),
         "span_coverage": best.coverage,
         "heaviest_missing": lexis.heaviest_missing(found),
@@ -98,6 +105,7 @@ def features(
         "quote_names_missing": names_missing(question, quoted),
         "numbers_missing": sum(stem(n) not in quoted for n in numbers) / max(1, len(numbers)),
         "kind_missing": float(all(quote.expected is False for quote in reading.chosen)),
+        "kind_found": best.coverage if best.expected and question.expects in _SURE else 0.0,
     }
 
 

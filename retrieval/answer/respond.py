@@ -105,7 +105,7 @@ def _judge(
     if not reading.chosen:
         return Verdict(0.0, {}), True
     constants = calibration()
-    values = features(question, evidence, found.best_logit, reading, found.lexis)
+    values = features(question, evidence, found.best_logit, found.similarity, reading, found.lexis)
     verdict = judge(values, constants)
     threshold = config.answer.abstain_below
     return verdict, verdict.probability < (constants.threshold if threshold is None else threshold)

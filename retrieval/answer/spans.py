@@ -26,6 +26,8 @@ _LABELLED = re.compile(r"[^:]{1,60}:\s+\S")
 Line = tuple[int, int]
 # A line that names what the next line says: "Phone:", "Office hours:".
 _LABEL_WORDS = 8
+_RUN_WORDS = 32  # a run of short lines that is longer is cut
+_LEAST_SENTENCE = 3  # "SE 2L." before "Structural Materials" numbers a course, it says nothing
 
 
 @dataclass(frozen=True)
@@ -85,11 +87,7 @@ def spans(
     elif kind == "list":
         found = [_span(text, s, e, "item", context) for s, e in _labelled(text, lines)]
     else:
-        found = [
-            _span(text, s, e, "sentence")
-            for start, end in _labelled(text, lines)
-            for s, e in _sentences(text, start, end)
-        ]
+        found = list(_prose(text, lines))
     return [part for span in found for part in _bounded(text, span, max_words)]
 
 
@@ -121,6 +119,26 @@ def _labelled(text: str, lines: Sequence[Line]) -> Iterator[Line]:
         held = None
     if held is not None:
         yield held, held_end
+
+
+def _prose(text: str, lines: Sequence[Line]) -> Iterator[Span]:
+    """Yield sentences; a run of short lines, as in an address, is one span."""
+    run: list[Line] = []
+    for start, end in [*lines, (len(text), len(text))]:
+        words = text[start:end].split()
+        total = sum(len(text[slice(*line)].split()) for line in run) + len(words)
+        short = 0 < len(words) <= _LABEL_WORDS and words[-1][-1] not in ".!?"
+        if run and (not short or total > _RUN_WORDS):
+            labelled = text[slice(*run[-1])].strip().endswith(":")
+            last = end if labelled and words else run[-1][1]
+            yield _span(text, run[0][0], last, "sentence")
+            run = []
+            if labelled and words:
+                continue
+        if short:
+            run.append((start, end))
+        else:
+            yield from (_span(text, s, e, "sentence") for s, e in _sentences(text, start, end))
 
 
 def _definitions(text: str, lines: Sequence[Line], lead: str | None) -> Iterator[Span]:
@@ -165,7 +183,11 @@ def _sentences(text: str, start: int, end: int) -> Iterator[Line]:
     for match in _END.finditer(text, start, end):
         before = _LAST_WORD.search(text, at, match.start())
         word = before.group().lower().strip(".") if before else ""
-        if match.group().startswith(".") and (word in _ABBREVIATIONS or len(word) == 1):
+        if match.group().startswith(".") and (
+            word in _ABBREVIATIONS
+            or len(word) == 1
+            or len(text[at : match.end()].split()) < _LEAST_SENTENCE
+        ):
             continue
         yield at, match.end()
         at = match.end()

@@ -33,6 +33,8 @@ class Found:
     ranked: list[Candidate]
     queries: dict[str, str]
     lexis: Lexis
+    similarity: float
+    """Best dense score of a block for the question itself."""
 
     @property
     def best_logit(self) -> float | None:
@@ -77,7 +79,8 @@ def find(
     with trace.step("select"):
         kept = spread(site, distinct(site, ranked), k, config.context)
     _record(site, pooled, candidates, kept, config, trace)
-    return Found(chosen, kept, dict(pooled.queries), lexis)
+    similarity = max((score for _, score in pooled.sources["dense"]), default=0.0)
+    return Found(chosen, kept, dict(pooled.queries), lexis, similarity)
 
 
 def _pool(

@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.calibration.fit import Example, best_threshold, fit, fit_logistic, load_set
+from evaluation.calibration.fit import (
+    Example,
+    abstain_f1,
+    best_threshold,
+    fit,
+    fit_logistic,
+    load_set,
+)
 from retrieval.answer.abstain import FEATURES, calibration, judge
 from retrieval.errors import BadInputError
 from retrieval.modes.coverage import Lexis, names_missing
@@ -64,8 +71,7 @@ def test_the_threshold_is_no_worse_than_any_cut_between_scores(rows) -> None:
     cut = best_threshold(p, y)
 
     def quality(at: float) -> float:
-        said = p >= at
-        return float(said[y == 1].mean() + (~said[y == 0]).mean())
+        return abstain_f1(p >= at, y)
 
     assert all(quality(cut) >= quality(at) - 1e-9 for at in np.linspace(0.001, 0.999, 50))
 

@@ -16,9 +16,19 @@ def test_sentences_are_split_but_not_at_abbreviations() -> None:
 
 
 def test_a_label_line_keeps_its_value() -> None:
-    assert quotes("Office hours:\nMonday 10–12\nRoom 4\n", "prose") == [
-        "Office hours:\nMonday 10–12", "Room 4",
-    ]  # fmt: skip
+    long = "In term the office is open on every working day from nine to five o'clock."
+    assert quotes(f"Office hours:\n{long}\n", "prose") == [f"Office hours:\n{long}"]
+
+
+def test_a_run_of_short_lines_is_one_span() -> None:
+    address = "STUDENT SERVICES\nSequoyah Hall, Room 245\n(858) 534 1055"
+    text = f"{address}\nWe answer questions of all kinds.\n"
+    assert quotes(text, "prose") == [address, "We answer questions of all kinds."]
+
+
+def test_a_course_number_is_no_sentence() -> None:
+    text = "SE 2L. Structural Materials Lab is a laboratory course for majors."
+    assert quotes(text, "prose") == [text]
 
 
 def test_rows_know_their_header_and_leave_it_out() -> None:
