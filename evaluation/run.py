@@ -24,6 +24,7 @@ from evaluation.systems.base import System
 from retrieval.errors import BadInputError
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.schemas import empty
+from retrieval.snapshot.states import HAS_CONTENT
 
 KS = (5, 10)
 _SHOWN = 3
@@ -134,8 +135,8 @@ def page_aliases(snapshot: Snapshot, root: str = "/") -> dict[str, str]:
 def _missing_pages(
     snapshot: Snapshot, questions: Sequence[Question], pages: Pages
 ) -> dict[str, object]:
-    table = snapshot.table("pages", ["url", "state"])
-    live = {pages.key(url) for url, state in table.iter_rows() if state == "live"}
+    table = snapshot.table("pages", ["url", "state", "body_sha256"]).filter(HAS_CONTENT)
+    live = {pages.key(url) for url in table["url"]}
     gold = {row.page for question in questions for row in question.evidence}
     lost = sorted(page for page in gold if pages.key(page) not in live)
     if gold and len(lost) == len(gold):

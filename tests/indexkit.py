@@ -46,6 +46,7 @@ def tables(site: Site) -> dict[str, pa.Table]:
                 "key": url,
                 "url": url,
                 "state": "live",
+                "body_sha256": ids.body_sha256(url.encode()),
                 "title": title,
                 "in_sitemap": False,
                 "linked": True,

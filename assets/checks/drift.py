@@ -6,6 +6,7 @@ import polars as pl
 
 from assets.checks.config import ChecksConfig
 from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.states import HAS_CONTENT
 
 
 def counts(snapshot: Snapshot) -> dict[str, int]:
@@ -14,7 +15,7 @@ def counts(snapshot: Snapshot) -> dict[str, int]:
     texts = snapshot.table("texts")
     links = snapshot.table("links")
     return {
-        "live_pages": snapshot.table("pages").filter(pl.col("state") == "live").height,
+        "live_pages": snapshot.table("pages").filter(HAS_CONTENT).height,
         "kept_blocks": blocks.filter("kept").height,
         "kept_words": int(texts.select(pl.col("words") * pl.col("kept_blocks")).sum().item() or 0),
         "facts": snapshot.table("facts").height,

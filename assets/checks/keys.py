@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.states import HAS_CONTENT
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Target:
     where: pl.Expr | None = None
 
 
-LIVE_PAGE = Target("live page", "pages", "page_id", pl.col("state") == "live")
+LIVE_PAGE = Target("page with content", "pages", "page_id", HAS_CONTENT)
 BLOCK = Target("block", "blocks", "block_id")
 KEPT_BLOCK = Target("kept block", "blocks", "block_id", pl.col("kept"))
 TEXT = Target("text", "texts", "text_hash")

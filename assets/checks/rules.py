@@ -15,6 +15,7 @@ from assets.checks.keys import FOREIGN_KEYS, unresolved
 from retrieval.errors import SitequestError
 from retrieval.snapshot.reader import Snapshot
 from retrieval.snapshot.schemas import TABLES
+from retrieval.snapshot.states import HAS_CONTENT
 
 Problems = list[str]
 Rule = Callable[[Snapshot, ChecksConfig], Problems]
@@ -63,9 +64,9 @@ def site_not_empty(snapshot: Snapshot, config: ChecksConfig) -> Problems:
     """There is something to answer from."""
     pages = snapshot.table("pages")
     problems = []
-    if pages.filter(pl.col("state") == "live").is_empty():
+    if pages.filter(HAS_CONTENT).is_empty():
         states = dict(pages.group_by("state").len().sort("state").iter_rows())
-        problems.append(f"no live page (states: {states})")
+        problems.append(f"no page with content (states: {states})")
     if snapshot.table("blocks").filter("kept").is_empty():
         problems.append("no kept block")
     return problems

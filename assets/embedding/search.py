@@ -28,6 +28,7 @@ from retrieval.errors import SitequestError
 from retrieval.index import lexical, mirror
 from retrieval.index.mirror import ROW_FILES, SCHEMAS, VECTORS_FILE
 from retrieval.snapshot.layout import SEARCH, VECTORS
+from retrieval.snapshot.states import HAS_CONTENT
 
 CODE_VERSION = f"1/{mirror.VERSION}/{lexical.VERSION}"
 PARTS = "parts.json"
@@ -98,7 +99,7 @@ def build_search(candidate: Candidate) -> SearchStats:
 
 def search_rows(candidate: Candidate) -> dict[str, pl.DataFrame]:
     """Return the frames of ROW_FILES, in their order, pointing at each other by row."""
-    live = candidate.table("pages").filter(pl.col("state") == "live")
+    live = candidate.table("pages").filter(HAS_CONTENT)
     pages = live.select("page_id", "url", "title", "fetched_at").sort("page_id")
     kept = (
         candidate.table("blocks")

@@ -17,6 +17,7 @@ import polars as pl
 from assets.extraction.patterns import leading_code
 from assets.extraction.personnames import bare_name
 from retrieval.index.gazetteer import normalise
+from retrieval.snapshot.states import HAS_CONTENT
 
 VERSION = "1"
 _SEPARATORS = re.compile(r"\s+[|<>»«·–—-]\s+|\s*(?:::|\|)\s*|:\s+")
@@ -120,12 +121,12 @@ def page_type(name: str, url: str) -> str:
 
 
 def page_names(pages: pl.DataFrame, blocks: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per live page that has a name.
+    """Return one row per page with content that has a name.
 
     Columns: page_id, url, name, form (normal form), type, h1 (first heading or null), homonyms (how
     many pages have the form).
     """
-    live = pages.filter(pl.col("state") == "live").select("page_id", "url", "title")
+    live = pages.filter(HAS_CONTENT).select("page_id", "url", "title")
     frame = live.join(first_headings(blocks), on="page_id", how="left").sort("page_id")
     affixes = common_affixes(t for t in frame["title"].to_list() if t)
     names, types = [], []

@@ -26,6 +26,7 @@ from assets.parsing.words import count_words
 from retrieval.snapshot import ids, inputs
 from retrieval.snapshot.bodies import Bodies
 from retrieval.snapshot.schemas import TABLES, enforce
+from retrieval.snapshot.states import HAS_CONTENT
 
 __all__ = ["CODE_VERSION", "BlockTables", "ParseConfig", "build_blocks", "code_version"]
 
@@ -109,7 +110,7 @@ def build_blocks(
 
 def _live(pages: pl.DataFrame) -> pl.DataFrame:
     return (
-        pages.filter((pl.col("state") == "live") & pl.col("body_sha256").is_not_null())
+        pages.filter(HAS_CONTENT)
         .with_columns(address=pl.coalesce("final_url", "url"))
         .sort("page_id")
     )

@@ -11,6 +11,7 @@ import polars as pl
 
 from assets.parsing.digest import resolve
 from assets.parsing.model import Draft, Page
+from retrieval.snapshot.states import HAS_CONTENT
 
 OTHER_SCHEMES = ("mailto:", "tel:")
 MAX_HOPS = 10  # of redirected and duplicate pages; a longer chain leads nowhere
@@ -68,12 +69,10 @@ def destinations(pages: pl.DataFrame, key_of: Callable[[str], str | None]) -> di
     ``canonical_page_id``. URLs that end nowhere live are left out.
     """
     known = pages.select("page_id", "key", "url", "final_url", "state", "canonical_page_id")
-    following: dict[str, str | None] = {}
-    live: set[str] = set()
-    for page, state, canonical in known.select("page_id", "state", "canonical_page_id").iter_rows():
-        following[page] = canonical
-        if state == "live":
-            live.add(page)
+    live = set(pages.filter(HAS_CONTENT)["page_id"])
+    following: dict[str, str | None] = dict(
+        known.select("page_id", "canonical_page_id").iter_rows()
+    )
     ends: dict[str, str] = {}
     for page, key, url, final, _state, _canonical in known.iter_rows():
         end: str | None = page

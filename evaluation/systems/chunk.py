@@ -25,6 +25,7 @@ from evaluation.matching import Passage
 from evaluation.systems.base import Reader, SystemAnswer, SystemRun, first_passage
 from retrieval.models.base import Embedder, Floats
 from retrieval.snapshot.reader import Snapshot
+from retrieval.snapshot.states import HAS_CONTENT
 
 CHUNK_WORDS = 200
 TextSource = Literal["main", "all"]
@@ -134,11 +135,7 @@ def _passages(
     snapshot: Snapshot, bodies: BodyReader, embedder: Embedder, source: TextSource
 ) -> tuple[list[Passage], int, int]:
     table = snapshot.table("pages", ["page_id", "url", "state", "body_sha256", "encoding"])
-    live = [
-        row
-        for row in table.iter_rows(named=True)
-        if row["state"] == "live" and row["body_sha256"] is not None
-    ]
+    live = table.filter(HAS_CONTENT).rows(named=True)
     encodings = {row["body_sha256"]: row["encoding"] for row in live}
     texts: dict[str, str] = {}
     fallbacks = 0

@@ -47,19 +47,29 @@ def without(condition: pl.Expr) -> Fault:
 LIVE = pl.col("state") == "live"
 
 FAULTS: list[tuple[str, str, Fault, str]] = [
-    ("site_not_empty", "pages", where(LIVE, "state", "unreachable"), "no live page"),
+    ("site_not_empty", "pages", where(LIVE, "state", "gone"), "no page with content"),
     ("site_not_empty", "blocks", where(pl.col("kept"), "kept", False), "no kept block"),
     ("pages_resolve", "pages", where(LIVE, "body_sha256", None), "without a body"),
     (
         "pages_resolve",
         "pages",
         where(pl.col("state") == "duplicate", "canonical_page_id", STRANGER),
-        "canonical_page_id is no live page",
+        "canonical_page_id is no page with content",
     ),
-    ("links_resolve", "links", first("src_page_id", STRANGER), "src_page_id is no live page"),
-    ("links_resolve", "links", first("dst_page_id", STRANGER), "dst_page_id is no live page"),
+    (
+        "links_resolve",
+        "links",
+        first("src_page_id", STRANGER),
+        "src_page_id is no page with content",
+    ),
+    (
+        "links_resolve",
+        "links",
+        first("dst_page_id", STRANGER),
+        "dst_page_id is no page with content",
+    ),
     ("links_resolve", "links", first("block_id", STRANGER), "links in no block of their page"),
-    ("blocks_resolve", "blocks", first("page_id", STRANGER), "page_id is no live page"),
+    ("blocks_resolve", "blocks", first("page_id", STRANGER), "page_id is no page with content"),
     ("blocks_resolve", "blocks", first("text_hash", STRANGER), "text_hash is no text"),
     (
         "blocks_resolve",
@@ -77,7 +87,7 @@ FAULTS: list[tuple[str, str, Fault, str]] = [
         "entities_resolve",
         "entities",
         where(pl.col("home_page_id").is_not_null(), "home_page_id", STRANGER),
-        "home_page_id is no live page",
+        "home_page_id is no page with content",
     ),
     ("entities_resolve", "entity_edges", without(pl.lit(True)), "nothing supports"),
     ("entity_edges_resolve", "entity_edges", first("entity_id", STRANGER), "no entity"),

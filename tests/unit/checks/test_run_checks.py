@@ -43,7 +43,7 @@ def test_one_result_for_each_name_and_a_bad_candidate_does_not_raise(tmp_path: P
     assert "topics_expectations" not in failed
     text = summarise(results)
     assert text.splitlines()[0].startswith(f"{len(CHECKS)} checks: ")
-    assert "ERROR site_not_empty: no live page" in text
+    assert "ERROR site_not_empty: no page with content" in text
 
 
 def counts(**values: int) -> dict[str, int]:
