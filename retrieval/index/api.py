@@ -96,7 +96,7 @@ class Index:
         return Retrieved(
             question=asked.text,
             mode=found.route.mode,
-            blocks=[view.search.block(c.row) for c in found.ranked],
+            blocks=[view.block(c.row) for c in found.ranked],
             scores=[c.final for c in found.ranked],
             snapshot_id=view.snapshot.id,
             trace=trace,
