@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-DIRECT = "What does a resident of the town pay to become a library member?"
+DIRECT = "How much deposit do overseas students pay?"
 """Answered by one passage of one page."""
 
-NAVIGATION = "In which room is the office of the department that runs the BA Maritime History?"
-"""Answered by going from the programme's page to its department's page."""
+NAVIGATION = "How many places do the BSc Computing and the BSc Estuary Ecology each have?"
+"""Answered by putting facts of two programmes' pages beside each other."""
 
 REASONING = "Which programmes have a module led by Dr Helen Marsh?"
 """Answered by collecting one person's appearances on three pages (she has a namesake)."""
