@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
-from assets.linking.topics import build_topics
 
 from assets.embedding.search import build_search
 from assets.embedding.vectors import update_vectors
@@ -16,6 +15,7 @@ from assets.extraction.mentions import build_mentions
 from assets.extraction.ner import SpacyNer
 from assets.linking.entities import build_entities
 from assets.linking.relations import build_relations
+from assets.linking.topics import build_topics
 from assets.parsing.blocks import ParseConfig, build_blocks
 from assets.parsing.digest import page_digest
 from assets.publishing.bodies import BodyWriter

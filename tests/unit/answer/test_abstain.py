@@ -29,8 +29,18 @@ def test_the_shipped_constants_say_when_and_on_what_they_were_fitted() -> None:
 
 
 def test_more_evidence_never_lowers_the_probability() -> None:
-    weak = dict.fromkeys(FEATURES, 0.0) | {"block_logit": -8.0, "span_logit": -8.0}
-    strong = weak | {"block_logit": 6.0, "span_logit": 6.0, "coverage": 1.0, "span_coverage": 1.0}
+    weak = dict.fromkeys(FEATURES, 0.0) | {
+        "block_logit": -8.0,
+        "span_logit": -8.0,
+        "similarity": 0.75,
+    }
+    strong = weak | {
+        "block_logit": 6.0,
+        "span_logit": 6.0,
+        "similarity": 1.1,
+        "coverage": 1.0,
+        "span_coverage": 1.0,
+    }
     assert judge(weak, calibration()).probability < calibration().threshold
     assert judge(strong, calibration()).probability > calibration().threshold
 
