@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +20,9 @@ from retrieval.errors import NoSnapshotError
 
 if TYPE_CHECKING:
     from retrieval.snapshot.manifest import Manifest
+    from retrieval.snapshot.pagechanges import PageChange
 
+LINE, SHOWN_TEXTS = 140, 6
 DIFF_TABLES = ("pages", "blocks", "texts", "facts", "entities", "relations")
 
 
@@ -88,6 +92,7 @@ def diff(
     """Show what was added, changed and removed between two snapshots."""
     from retrieval.snapshot.diff import diff as diff_snapshots
     from retrieval.snapshot.diff import summary
+    from retrieval.snapshot.pagechanges import page_changes
     from retrieval.snapshot.reader import SiteStore
 
     settings = settings_of(config)
@@ -98,6 +103,7 @@ def diff(
     counts = {name: summary(changes).get(name, {}) for name in tables}
     if as_json:
         document: dict[str, Any] = {"from": before.id, "to": after.id, "counts": counts}
+        document["pages"] = [asdict(change) for change in page_changes(before, after)]
         if rows:
             document["rows"] = changes.to_dicts()
         print_json(document)
@@ -108,9 +114,28 @@ def diff(
         ["table", *kinds],
         [[name, *(counts[name].get(kind, 0) for kind in kinds)] for name in tables],
     )
+    show_pages(page_changes(before, after))
     if rows:
         for name, key, kind, *_ in changes.iter_rows():
             stdout.print(f"{name}\t{kind}\t{key.replace(chr(31), ' ')}", markup=False)
+
+
+def show_pages(changes: list[PageChange], most: int | None = None) -> None:
+    """Print page by page what came and went (at most ``most`` pages), each text cut to a line."""
+    kinds = Counter(change.kind for change in changes)
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    stdout.print(f"\nPages: {told or 'none changed'}", style="bold")
+    for change in changes[:most]:
+        address = f"{change.moved_from} → {change.url}" if change.moved_from else change.url
+        stdout.print(f"\n{change.kind}: {change.title}  {address}", markup=False, style="bold")
+        texts = [("-", text) for text in change.removed] + [("+", text) for text in change.added]
+        for sign, text in texts[:SHOWN_TEXTS]:
+            line = " ".join(text.split())
+            stdout.print(f"  {sign} {line[:LINE]}{'…' if len(line) > LINE else ''}", markup=False)
+        if len(texts) > SHOWN_TEXTS:
+            stdout.print(f"  … and {len(texts) - SHOWN_TEXTS} more texts", style="dim")
+    if most is not None and len(changes) > most:
+        stdout.print(f"\n… and {len(changes) - most} more pages: sitequest diff A B", style="dim")
 
 
 def status(config: ConfigOption = None, as_json: JsonOption = False) -> None:

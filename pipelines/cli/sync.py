@@ -72,14 +72,13 @@ def show(report: SyncReport) -> None:
     if report.status == "unchanged":
         stdout.print(f"{report.site}: nothing changed; {manifest.id} stays published.")
         return
+    kinds = () if manifest.parent is None else KINDS
     rows = [
-        [name, entry.rows, *(report.changes.get(name, {}).get(k, 0) for k in KINDS)]
+        [name, entry.rows, *(report.changes.get(name, {}).get(kind, 0) for kind in kinds)]
         for name, entry in manifest.tables.items()
         if name not in ("changes", "metrics")
     ]
-    print_table(f"{report.site} {manifest.id}", ["table", "rows", *KINDS], rows)
-    if manifest.parent is None:
-        stdout.print("First snapshot: there is no parent to compare with.")
+    print_table(f"{report.site} {manifest.id}", ["table", "rows", *kinds], rows)
     if report.status == "held":
         reason = manifest.verdict.reason if manifest.verdict else ""
         stderr.print(f"held: {reason}", style="bold red", markup=False)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pipelines.cli.ask import show as show_answer
 from pipelines.cli.output import print_error, progress, stdout
+from pipelines.cli.snapshots import show_pages
 from pipelines.cli.sync import show as show_sync
 from pipelines.demo.showcase import CHANGED, SHOWCASE
 from pipelines.demo.site import HOST, DemoSource
@@ -22,6 +23,8 @@ from pipelines.siteserver.server import SiteServer
 from pipelines.sync import SyncReport, sync
 from retrieval import open_index
 from retrieval.errors import SitequestError
+from retrieval.snapshot.pagechanges import page_changes
+from retrieval.snapshot.reader import open_dir
 
 HOME = Path(".sitequest")
 SITE = "demo"
@@ -69,6 +72,7 @@ def _run(settings: Settings, server: SiteServer) -> None:
     _title("4. The site changes (version 2); second sync")
     server.set_version("v2")
     report = _sync(settings, "v2")
+    _changes(report)
     _title("5. The same question, from the new snapshot")
     _ask(settings, CHANGED, None)
     if report.manifest.parent:
@@ -86,6 +90,15 @@ def _sync(settings: Settings, label: str) -> SyncReport:
             "See the failed checks above; `make clean` starts anew.",
         )
     return report
+
+
+def _changes(report: SyncReport) -> None:
+    """Print what changed on the site, page by page."""
+    after = open_dir(report.directory)
+    if after.manifest.parent is None:
+        return
+    before = open_dir(report.directory.parent / after.manifest.parent)
+    show_pages(page_changes(before, after), most=8)
 
 
 def _ask(settings: Settings, question: str, meant_for: str | None) -> None:
