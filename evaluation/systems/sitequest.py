@@ -58,7 +58,7 @@ class SitequestSystem:
         self.name = name
         self._index = index
         self._mode = mode
-        self._blocks = _kept_blocks(snapshot or index.store.resolve(index.snapshot_id))
+        self._blocks = _blocks_of(snapshot or index.store.resolve(index.snapshot_id))
 
     @classmethod
     def over(
@@ -144,12 +144,12 @@ class SitequestSystem:
         return [_passage(rows[b], [rows[a] for a in others[b]]) for b in block_ids]
 
 
-def _kept_blocks(snapshot: Snapshot) -> pl.DataFrame:
+def _blocks_of(snapshot: Snapshot) -> pl.DataFrame:
     texts = snapshot.table("texts", ["text_hash", "text", "tokens"])
     pages = snapshot.table("pages", ["page_id", "url"])
     return (
         snapshot.table("blocks")
-        .filter("kept")
+        # Dropped ones too: a fact of the site is answered from the repeated part it stands in.
         .select(
             "block_id",
             "page_id",
