@@ -143,8 +143,7 @@ class Candidate:
         the same bytes. Raises SchemaError and StorageError.
         """
         prepared = prepare(name, table)
-        frame = pl.DataFrame(prepared)
-        data_version, content = content_hashes(name, frame)
+        data_version, content = content_hashes(name, prepared)
         path = self.paths.table_file(self.dir, name)
         old = None if self.parent is None else self.parent.manifest.tables.get(name)
         with storage(path):
@@ -163,7 +162,7 @@ class Candidate:
             write_json(self.dir / BUILD / f"{name}.json", entry.model_dump(), durable=False)
         if (self.dir / MANIFEST).exists():
             self._save(open_manifest(self.dir).model_copy(update={"tables": self._entries()}))
-        counts = self._counts(name, frame, old, data_version)
+        counts = self._counts(name, prepared, old, data_version)
         return Written(prepared.num_rows, data_version, unchanged, **counts)
 
     def table(self, name: str) -> pl.DataFrame:
@@ -276,14 +275,14 @@ class Candidate:
             write_json(self.dir / MANIFEST, manifest.model_dump(mode="json"), durable=False)
 
     def _counts(
-        self, name: str, frame: pl.DataFrame, old: TableEntry | None, data_version: str
+        self, name: str, table: pa.Table, old: TableEntry | None, data_version: str
     ) -> dict[str, int]:
         none = {"added": 0, "changed": 0, "removed": 0}
         if self.parent is None or old is None:
-            return {**none, "added": frame.height}
+            return {**none, "added": table.num_rows}
         if old.data_version == data_version:
             return none
-        changes = diff_table(name, self.parent.read(name), frame)
+        changes = diff_table(name, self.parent.read(name), pl.DataFrame(table))
         return summary(changes).get(name, none)
 
 

@@ -28,6 +28,7 @@ def diff_table(name: str, before: pl.DataFrame, after: pl.DataFrame) -> pl.DataF
     ``kind`` is added (``before`` null), removed (``after`` null) or changed; the hashes cover the
     columns that are neither key nor history.
     """
+    before, after = _unlike(name, before, after)
     joined = _hashed(name, before, "before").join(
         _hashed(name, after, "after"), on="key", how="full", coalesce=True
     )
@@ -67,6 +68,20 @@ def summary(changes: pl.DataFrame) -> dict[str, dict[str, int]]:
     for table, kind, rows in grouped.iter_rows():
         counts.setdefault(table, dict.fromkeys(CHANGE_KINDS, 0))[kind] = rows
     return counts
+
+
+def _unlike(
+    name: str, before: pl.DataFrame, after: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the rows of both that the other does not have: most rows need no hash."""
+    key, columns = list(TABLES[name].key), value_columns(name)
+    if any(before.schema.get(c) != after.schema.get(c) for c in (*key, *columns)):
+        return before, after  # of another schema: only hashes compare
+    same = pl.lit(True)
+    for column in columns:
+        same &= pl.col(column).eq_missing(pl.col(f"{column}_after"))
+    like = before.join(after, on=key, suffix="_after").filter(same).select(key)
+    return before.join(like, on=key, how="anti"), after.join(like, on=key, how="anti")
 
 
 def _hashed(name: str, frame: pl.DataFrame, alias: str) -> pl.DataFrame:

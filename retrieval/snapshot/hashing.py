@@ -1,15 +1,19 @@
 """Content hashes of rows and tables: the same in every process, on every run.
 
-polars' own ``hash`` is seeded and may change between releases. Here a row is serialised to JSON by
-one vectorised expression and the string is hashed with blake2b: about 0.25 s for 100,000 rows.
+polars' own ``hash`` is seeded and may change between releases. A table is hashed column by column
+over the bytes of its values (0.1 s for 300,000 rows of facts); a row is serialised to JSON and
+hashed with blake2b (2.5 s for as many), which only rows that differ need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b, sha256
 
+import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from retrieval.snapshot.ids import ID_BYTES
 from retrieval.snapshot.schemas import TABLES
@@ -44,7 +48,7 @@ def row_hashes(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Series:
         return pl.Series("hash", [_hash("{}")] * frame.height, dtype=pl.String)
     row = pl.struct(_canonical(frame, name) for name in columns)
     text = frame.select(row.struct.json_encode().alias("hash")).to_series()
-    return pl.Series("hash", [_hash(value) for value in text], dtype=pl.String)
+    return pl.Series("hash", [_hash(value) for value in text.to_list()], dtype=pl.String)
 
 
 def row_keys(name: str, frame: pl.DataFrame) -> pl.Series:
@@ -53,21 +57,74 @@ def row_keys(name: str, frame: pl.DataFrame) -> pl.Series:
     return frame.select(pl.concat_str(parts, separator=_KEY_SEPARATOR).alias("key")).to_series()
 
 
-def table_hash(name: str, frame: pl.DataFrame, columns: Sequence[str]) -> str:
-    """Return a hash (hex, 32 characters) of the rows of ``frame`` over ``columns``, in its order.
+def content_hashes(name: str, table: pa.Table) -> tuple[str, str]:
+    """Return the data version (without history columns) and the hash of the whole content.
 
-    The schema of the table is part of it: the same values under another type are other content.
+    ``table`` has the schema of table ``name`` (`schemas.enforce`). Both are 32 hex characters; the
+    schema and the order of rows are part of them.
     """
+    columns = {column: _column_digest(table[column]) for column in table.column_names}
+    version, whole = (
+        _table_hash(name, {column: columns[column] for column in names})
+        for names in (data_columns(name), TABLES[name].schema.names)
+    )
+    return version, whole
+
+
+def _table_hash(name: str, columns: dict[str, bytes]) -> str:
     digest = sha256(f"{name}|{TABLES[name].fingerprint}|{','.join(columns)}\n".encode())
-    digest.update("\n".join(row_hashes(frame, columns)).encode())
+    for column in columns.values():
+        digest.update(column)
     return digest.hexdigest()[:32]
 
 
-def content_hashes(name: str, frame: pl.DataFrame) -> tuple[str, str]:
-    """Return the data version (without history columns) and the hash of the whole content."""
-    data, whole = data_columns(name), TABLES[name].schema.names
-    version = table_hash(name, frame, data)
-    return version, version if data == whole else table_hash(name, frame, whole)
+def _column_digest(column: pa.ChunkedArray) -> bytes:
+    digest = sha256()
+    for part in _content(column.combine_chunks()):
+        digest.update(part)
+    return digest.digest()
+
+
+def _content(values: pa.Array) -> Iterator[bytes | memoryview]:
+    """Yield what determines ``values`` of a known type, and nothing else.
+
+    Arrow's buffers alone do not: they hold anything below a null and beyond the last row.
+    """
+    yield len(values).to_bytes(8, "little")
+    yield values.null_count.to_bytes(8, "little")
+    if values.null_count:
+        yield _bytes(values.is_valid())
+        values = values.drop_null()
+    if pa.types.is_struct(values.type):
+        for field in values.flatten():
+            yield from _content(field)
+    elif pa.types.is_list(values.type):
+        yield _bytes(pc.list_value_length(values))
+        yield from _content(values.flatten())
+    elif pa.types.is_string(values.type):
+        yield _bytes(pc.binary_length(values))
+        yield _characters(values)
+    elif pa.types.is_timestamp(values.type):
+        yield _bytes(values.cast(pa.int64()))
+    elif pa.types.is_floating(values.type):
+        numbers = values.to_numpy()
+        yield np.where(np.isnan(numbers), np.nan, numbers).astype(numbers.dtype).tobytes()
+    else:
+        yield _bytes(values)
+
+
+def _bytes(values: pa.Array) -> bytes:
+    """Return the bytes of numbers or booleans without nulls."""
+    return values.to_numpy(zero_copy_only=False).tobytes()  # type: ignore[no-any-return]
+
+
+def _characters(values: pa.StringArray) -> memoryview:
+    """Return the strings' bytes one after another, which is how Arrow keeps them."""
+    _, offsets, data = values.buffers()
+    if data is None:
+        return memoryview(b"")
+    ends = np.frombuffer(offsets, np.int32, len(values) + 1, values.offset * 4)
+    return memoryview(data)[ends[0] : ends[-1]]
 
 
 def _canonical(frame: pl.DataFrame, name: str) -> pl.Expr:
