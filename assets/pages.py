@@ -119,7 +119,8 @@ def _progress(site: str) -> Callable[[dict[str, Any]], None]:
         nonlocal last
         if time.monotonic() - last >= _PROGRESS_SECONDS:
             last = time.monotonic()
-            log.info("%s: crawl: %s", site, ", ".join(f"{k} {v}" for k, v in event.items()))
+            told = ", ".join(f"{k} {v}" for k, v in event.items() if k != "event")
+            log.info("%s: crawl: %s", site, told)
 
     return report
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
+from assets.publishing.candidate import Candidate
 from assets.shell import LABEL_TAG
 from assets.stage import StageCost, load
 from pipelines.instance import open_instance
@@ -63,9 +65,16 @@ def sync(
         except Exception as error:
             report = _find(paths, run_id)
             if report is None or report.status != "held":
+                _drop_candidate(paths, run_id)
                 raise _cause(error) from error
             return report
     return _find(paths, run_id) or _unchanged(paths, run_id)
+
+
+def _drop_candidate(paths: SitePaths, run_id: str) -> None:
+    """Remove what a failed run left in staging, if it got that far."""
+    with suppress(SitequestError, OSError):
+        Candidate.find(paths, run_id).drop()
 
 
 def _cause(error: BaseException) -> SitequestError:

@@ -23,7 +23,7 @@ def assert_error(done, code: int, *words: str) -> None:  # type: ignore[no-untyp
 
 
 def test_ask_prints_the_documented_json(demo_index: DemoIndex) -> None:
-    done = demo_index.cli("ask", "When is the library open on Saturday?", "--json")
+    done = demo_index.cli("ask", "How much deposit do overseas students pay?", "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert {
@@ -95,7 +95,7 @@ def test_eval_without_the_snapshot_says_how_to_get_it(demo_index: DemoIndex) -> 
     [
         (["ask", ""], 2, ["question"]),
         (["ask", "   "], 2, ["question"]),
-        (["ask", "図書館は何時に開きますか"], 2, ["script"]),
+        (["ask", "図書館は何時に開きますか"], 2, ["letters", "English"]),
         (["ask", "Who?", "--as-of", "20200101T000000Z-abcdef"], 4, ["20200101T000000Z-abcdef"]),
         (["ask", "Who?", "--as-of", "2001-01-01"], 4, ["2001-01-01"]),
         (["ask", "Who?", "--site", "nowhere"], 2, ["nowhere", "demo"]),
@@ -132,7 +132,7 @@ SITES = "root: data\nsites:\n  bad:\n    seeds: [{seed}]\n    host_map: {{bad.ex
         ({"/robots.txt": "User-agent: *\nDisallow: /\n", "/": "<p>x</p>"}, ["robots.txt"]),
         ({"/": b"%PDF-1.4 nothing else"}, ["HTML"]),
         ({"/": ""}, []),
-        ({}, ["404"]),
+        ({}, ["missing"]),
     ],
     ids=["robots-forbids-all", "only-pdf", "empty-page", "nothing-there"],
 )
@@ -192,5 +192,5 @@ def test_a_model_file_with_another_hash_is_refused(demo_index: DemoIndex, tmp_pa
         + f"models:\n  embedder: {{kind: onnx, name: bge-small-en-v1.5, path: '{copied}'}}\n"
     )
     done = demo_index.cli("ask", "Who leads the library?", config=config)
-    assert_error(done, 1, "hash", "remedy")
+    assert_error(done, 1, "model.onnx", "bge-small-en-v1.5", "pip install")
     config.unlink()

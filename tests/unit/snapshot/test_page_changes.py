@@ -15,7 +15,9 @@ def test_edited_added_and_removed_pages(tmp_path: Path) -> None:
     second["/news"] = "<title>News</title><main><h1>News</h1><p>The moss fair is in May.</p></main>"
     before = build_site(tmp_path, "alder", first, label="v1")
     after = build_site(tmp_path, "alder", second, label="v2")
-    changes = {change.url.partition(".example")[2]: change for change in page_changes(before, after)}
+    changes = {
+        change.url.partition(".example")[2]: change for change in page_changes(before, after)
+    }
     assert changes["/news"].kind == "added"
     assert changes["/news"].removed == []
     fees = changes["/fees"]
