@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 Attributes = dict[str, str | None]
 
@@ -23,14 +22,8 @@ NO_MARKS: frozenset[str] = frozenset()
 
 def marks_of(attributes: Attributes) -> frozenset[str]:
     """Return the class tokens and the id of an element, lower case."""
-    classes, ident = attributes.get("class"), attributes.get("id")
-    marks = _tokens(classes) if classes else NO_MARKS
-    return marks | _tokens(ident) if ident else marks
-
-
-@lru_cache(maxsize=4096)
-def _tokens(value: str) -> frozenset[str]:
-    return frozenset(value.lower().split())
+    values = f"{attributes.get('class') or ''} {attributes.get('id') or ''}"
+    return frozenset(values.lower().split())
 
 
 def is_hidden(attributes: Attributes) -> bool:
@@ -49,12 +42,7 @@ def aria_level(attributes: Attributes) -> int:
 
 def has_consent_mark(tag: str, marks: frozenset[str]) -> bool:
     """Tell whether class or id name a cookie or consent notice."""
-    return _names_consent(marks) and tag not in _NEVER_CONSENT
-
-
-@lru_cache(maxsize=4096)
-def _names_consent(marks: frozenset[str]) -> bool:
-    return any(map(_CONSENT.search, marks))
+    return tag not in _NEVER_CONSENT and any(map(_CONSENT.search, marks))
 
 
 def is_opener(attributes: Attributes) -> bool:
@@ -62,12 +50,10 @@ def is_opener(attributes: Attributes) -> bool:
     return any(attributes.get(name) for name in _OPENERS)
 
 
-def targets_of(tag: str, attributes: Attributes) -> list[str]:
-    """Return the ids that this element opens or leads to."""
+def targets_of(attributes: Attributes) -> list[str]:
+    """Return the ids that this element opens; the target of its link is not among them."""
     targets: list[str] = []
     if not _CONTROLS.isdisjoint(attributes):
         for name in _CONTROLS:
             targets += [part.lstrip("#") for part in (attributes.get(name) or "").split()]
-    if tag == "a" and (href := attributes.get("href")) and href.startswith("#"):
-        targets.append(href[1:])
     return targets

@@ -17,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 
 from assets.parsing.fit import CountTokens, fit
+from assets.parsing.garbage import no_collection
 from assets.parsing.lineage import lineage
 from assets.parsing.links import destinations
 from assets.parsing.page import ParseConfig, ParsedPage, parse_page
@@ -60,6 +61,7 @@ def code_version(config: ParseConfig, max_tokens: int, tokenizer: str = "") -> s
     return f"{CODE_VERSION}.{settings}"
 
 
+@no_collection()
 def build_blocks(
     pages: pl.DataFrame,
     bodies: Bodies,

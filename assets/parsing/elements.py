@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 
-def _names(text: str) -> frozenset[str]:
+def names(text: str) -> frozenset[str]:
+    """Return the names in ``text``, parted by whitespace, as a set."""
     return frozenset(text.split())
 
 
 # Elements that do not end a line of text. Everything else (unknown names too) does.
-INLINE = _names(
+INLINE = names(
     "a abbr acronym b basefont bdi bdo big cite code data del dfn em font i img input ins kbd "
     "label span "
     "mark meter nobr output picture progress q rb rp rt rtc ruby s samp slot small source "
@@ -18,7 +19,7 @@ INLINE = _names(
 )
 
 # Blocks that hold text or are part of a structure: they join their neighbours whatever their class.
-TEXT_BLOCKS = _names(
+TEXT_BLOCKS = names(
     "p li ul ol dl dt dd tr td th table thead tbody tfoot caption pre blockquote h1 h2 h3 h4 h5 h6 "
     "summary figcaption figure address legend hr hgroup details listing xmp plaintext"
 )
@@ -28,7 +29,7 @@ PREFORMATTED = frozenset({"pre", "listing", "xmp", "plaintext"})
 LISTS = frozenset({"ul", "ol", "menu", "dir"})
 
 # A heading inside one of these says nothing about what follows it outside.
-ISOLATING = _names("aside nav footer dialog td th li dd details blockquote figure")
+ISOLATING = names("aside nav footer dialog td th li dd details blockquote figure")
 
 # Landmarks: element or role -> the reason its text is dropped for, unless a guard spares it.
 LANDMARK_TAGS = {

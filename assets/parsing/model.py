@@ -10,17 +10,25 @@ FLOW = 0  # structure number of text that belongs to no data table or definition
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """A block-level element; it holds the atoms from ``start`` up to ``end``.
-
-    ``path`` is the tag path from the root, its last PATH_LENGTH characters.
-    """
+    """A block-level element in ``parent``; it holds the atoms from ``start`` up to ``end``."""
 
     tag: str
     depth: int
     marks: frozenset[str]
     start: int
-    path: str
+    parent: Frame | None
     end: int = -1
+
+    @property
+    def path(self) -> str:
+        """Return the tag path from the root, its last PATH_LENGTH characters."""
+        tags = [self.tag]
+        length, frame = len(self.tag), self.parent
+        while frame is not None and length < PATH_LENGTH:
+            tags.append(frame.tag)
+            length += 1 + len(frame.tag)
+            frame = frame.parent
+        return ">".join(reversed(tags))[-PATH_LENGTH:]
 
 
 @dataclass(slots=True, eq=False)

@@ -96,7 +96,10 @@ class Packer:
             for joint in (left, left.after):
                 if joint is not None and (entry := self._entry(joint)):
                     heapq.heappush(heap, entry)
-        return [self._draft(unit) for unit in units if not unit.gone]
+        drafts = [self._draft(unit) for unit in units if not unit.gone]
+        for unit in units:  # a chain is a cycle, which would outlive the page
+            unit.before = unit.after = None
+        return drafts
 
     def _units(self, start: int, end: int) -> list[_Unit]:
         units: list[_Unit] = []

@@ -10,23 +10,11 @@ from collections.abc import Callable
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from assets.parsing.attributes import (
-    NO_MARKS,
-    Attributes,
-    aria_level,
-    marks_of,
-    targets_of,
-)
+from assets.parsing.attributes import NO_MARKS, Attributes
 from assets.parsing.dom import NOT_TEXT
-from assets.parsing.elements import (
-    HEADINGS,
-    INLINE,
-    ISOLATING,
-    LANDMARK_TAGS,
-    LISTS,
-    PREFORMATTED,
-)
-from assets.parsing.model import FLOW, PATH_LENGTH, Atom, Frame, Page, RawLink, Zone
+from assets.parsing.elements import INLINE, ISOLATING, LISTS, PREFORMATTED
+from assets.parsing.model import FLOW, Atom, Frame, Page, RawLink, Zone
+from assets.parsing.openings import READ, Opening, opening_of
 from assets.parsing.tables import TableReader
 from assets.parsing.words import count_words
 from assets.parsing.zones import zone_of
@@ -37,7 +25,8 @@ PROSE_WORDS = 12  # shorter runs are labels and menu items more often than sente
 MAX_HEADING_WORDS = 40  # a longer heading element is misused prose
 MAX_LEAD_WORDS = 40
 LEAD_ENDS = (":", "：")
-_NOTHING: Closers = []
+_NOTHING: Closers = []  # of an element without an end of its own
+_FRAME: Closers = []  # stands for closing the frame, which is all that most blocks need
 _BREAK = "\x00"  # lexbor lets no NUL through
 
 
@@ -54,9 +43,10 @@ class _Walker:
 
     def __init__(self, keep: frozenset[int], drop: frozenset[int]) -> None:
         self.page = Page(zones=[Zone("html")])
+        self._atoms = self.page.atoms
         self._selected = [pair for pair in (("keep", keep), ("override", drop)) if pair[1]]
         self._scopes: list[Frame] = []
-        self._frames = [Frame("html", 0, frozenset(), 0, "html")]
+        self._frames = [Frame("html", 0, NO_MARKS, 0, None)]
         self._low = 0
         self._left: Frame | None = None
         self._zone = 0
@@ -67,10 +57,8 @@ class _Walker:
         self._links: list[tuple[RawLink, list[str], list[str]]] = []
         self._buffer: list[str] = []
         self._solid = False
-        self._linked = 0
-        self._pre = 0
+        self._linked = self._pre = self._main = 0
         self._heading = False
-        self._main = 0
         self._sep = "\n"
         self._cut: bool | None = None
 
@@ -84,8 +72,11 @@ class _Walker:
                     self._finish()
                     return
                 parent, closers = stack.pop()
-                for close in reversed(closers):
-                    close()
+                if closers is _FRAME:
+                    self._close_frame()
+                elif closers:
+                    for close in reversed(closers):
+                        close()
                 node = parent.next
             if node.is_text_node:
                 self._text(node.text_content or "")
@@ -97,14 +88,16 @@ class _Walker:
 
     def _finish(self) -> None:
         self._flush()
-        self.page.zones[0].end = self._frames[0].end = len(self.page.atoms)
+        self.page.zones[0].end = self._frames[0].end = len(self._atoms)
 
     def _text(self, text: str) -> None:
-        if not self._solid and not self._pre and text.isspace():
-            if self._cut is not None:
-                self._cut = True
-            return
-        self._solid = self._solid or not text.isspace()
+        if not self._solid:
+            if not text.isspace():
+                self._solid = True
+            elif not self._pre:
+                if self._cut is not None:
+                    self._cut = True
+                return
         self._buffer.append(text)
         if self._links:
             self._linked += len(text)
@@ -115,35 +108,39 @@ class _Walker:
     def _open(self, node: LexborNode, tag: str) -> Closers:
         """Enter an element and return what is to be done, last first, when it is left."""
         attributes: Attributes = node.attributes
-        inline = tag in INLINE
-        if inline and not attributes:
+        if not attributes and tag in INLINE:
             return _NOTHING
-        role, marks = "", NO_MARKS
-        if attributes:
-            role = (attributes.get("role") or "").strip().lower()
-            marks = marks_of(attributes)
-            inline = inline and role != "heading"
-            self.page.targets.update(targets_of(tag, attributes))
+        opening = opening_of(tag, tuple([item for item in attributes.items() if item[0] in READ]))
+        if opening.targets:
+            self.page.targets.update(opening.targets)
         closers: Closers = []
-        if attributes or tag in LANDMARK_TAGS or self._selected:
+        if opening.reasons or self._selected:
             selected = [name for name, found in self._selected if node.mem_id in found]
-            if zone := zone_of(tag, role, attributes, marks, selected, in_main=self._main > 0):
-                self._flush(cut=inline)
-                closers.append(self._enter_zone(zone, inline))
-        if inline:
+            if zone := zone_of(tag, opening, selected, in_main=self._main > 0):
+                self._flush(cut=opening.inline)
+                closers.append(self._enter_zone(zone, opening.inline))
+        elif opening.inert:
+            return _NOTHING
+        elif opening.plain:
+            self._enter_frame(tag, opening.marks)
+            return _FRAME
+        if opening.inline:
             self._open_inline(tag, attributes, closers)
         elif tag == "br":
             self._break()
         else:
-            self._flush()
-            self._enter_frame(tag, marks)
+            self._enter_frame(tag, opening.marks)
             closers.append(self._close_frame)
-            self._open_block(tag, role, attributes, closers)
+            self._open_block(tag, opening, attributes, closers)
+        if tag == "a" and (href := attributes.get("href")) and href.startswith("#"):
+            self.page.targets.add(href[1:])
         return closers
 
     def _enter_frame(self, tag: str, marks: frozenset[str]) -> None:
-        path = f"{self._frames[-1].path}>{tag}"[-PATH_LENGTH:]
-        frame = Frame(tag, len(self._frames), marks, len(self.page.atoms), path)
+        if self._buffer or self._cut is not None:
+            self._flush()
+        outer = self._frames[-1]
+        frame = Frame(tag, outer.depth + 1, marks, len(self._atoms), outer)
         self._frames.append(frame)
         if tag in ISOLATING:
             self._scopes.append(frame)
@@ -154,11 +151,12 @@ class _Walker:
         elif tag in ("img", "input") and self._links and (alt := attributes.get("alt")):
             self._links[-1][2].append(alt)
 
-    def _open_block(self, tag: str, role: str, attributes: Attributes, closers: Closers) -> None:
-        level = HEADINGS.get(tag, 0) or (aria_level(attributes) if role == "heading" else 0)
-        if (level or tag == "summary") and not self._heading:
-            closers.append(self._enter_heading(level or -1))
-        if tag == "main" or role == "main":
+    def _open_block(
+        self, tag: str, opening: Opening, attributes: Attributes, closers: Closers
+    ) -> None:
+        if (opening.level or tag == "summary") and not self._heading:
+            closers.append(self._enter_heading(opening.level or -1))
+        if tag == "main" or opening.role == "main":
             closers.append(self._enter_main())
         if tag in PREFORMATTED:
             closers.append(self._enter_context("code", self._structure, self._context))
@@ -169,16 +167,17 @@ class _Walker:
         elif tag in ("dt", "dd"):
             closers.append(self._enter_item(tag))
         elif tag == "table":
-            closers.append(self._enter_table(role))
+            closers.append(self._enter_table(opening.role))
         elif self._tables:
             closers += self._enter_table_part(tag, attributes)
         if tag == "area" and attributes.get("href") is not None:
             closers.append(self._enter_link(attributes))
 
     def _close_frame(self) -> None:
-        self._flush()
+        if self._buffer or self._cut is not None:
+            self._flush()
         frame = self._frames.pop()
-        frame.end = len(self.page.atoms)
+        frame.end = len(self._atoms)
         if self._scopes and self._scopes[-1] is frame:
             self._scopes.pop()
         if frame.depth - 1 < self._low:
@@ -195,27 +194,27 @@ class _Walker:
     # Zones ------------------------------------------------------------------------------------
 
     def _enter_zone(self, zone: Zone, inline: bool) -> Callable[[], None]:
-        zone.parent, zone.start = self._zone, len(self.page.atoms)
+        zone.parent, zone.start = self._zone, len(self._atoms)
         zone.in_heading = self._heading
         self.page.zones.append(zone)
         outer, self._zone = self._zone, len(self.page.zones) - 1
 
         def leave() -> None:
             self._flush(cut=inline)
-            zone.end = len(self.page.atoms)
+            zone.end = len(self._atoms)
             self._zone = outer
 
         return leave
 
     def _enter_main(self) -> Callable[[], None]:
-        start = len(self.page.atoms)
+        start = len(self._atoms)
         self._main += 1
 
         def leave() -> None:
             self._main -= 1
             self._flush()
             if not self._main:
-                self.page.mains.append((start, len(self.page.atoms)))
+                self.page.mains.append((start, len(self._atoms)))
 
         return leave
 
@@ -246,20 +245,20 @@ class _Walker:
 
     def _lead(self) -> str | None:
         """Return the text just before, when it announces what follows."""
-        last = self.page.atoms[-1] if self.page.atoms else None
+        last = self._atoms[-1] if self._atoms else None
         if last is None or last.zone != self._zone or not last.text.endswith(LEAD_ENDS):
             return None
         last.glue = True
         return last.text if last.words <= MAX_LEAD_WORDS else None
 
     def _enter_item(self, tag: str) -> Callable[[], None]:
-        start = len(self.page.atoms)
+        start = len(self._atoms)
         if tag == "dt":
             self._context = None
 
             def leave() -> None:
                 self._flush()
-                atoms = self.page.atoms[start:]
+                atoms = self._atoms[start:]
                 if atoms and sum(atom.words for atom in atoms) <= MAX_LEAD_WORDS:
                     atoms[-1].glue = True
                     self._context = " ".join(" ".join(atom.text.split()) for atom in atoms)
@@ -276,14 +275,14 @@ class _Walker:
         if self._tables:
             self._tables[-1].layout = True
         self._lead()
-        table = TableReader(len(self.page.atoms), layout=role in ("presentation", "none"))
+        table = TableReader(len(self._atoms), layout=role in ("presentation", "none"))
         self._tables.append(table)
         leave_context = self._enter_context(self._kind, self._structure, self._context)
 
         def leave() -> None:
             leave_context()
             self._tables.pop()
-            if table.close(self.page.atoms, self._structures + 1):
+            if table.close(self._atoms, self._structures + 1):
                 self._next_structure()
 
         return leave
@@ -295,11 +294,11 @@ class _Walker:
         elif tag == "tr":
             table.row()
         elif tag in ("td", "th"):
-            table.cell(tag, attributes, len(self.page.atoms))
+            table.cell(tag, attributes, len(self._atoms))
 
             def leave() -> None:
                 self._flush()
-                table.leave_cell(len(self.page.atoms))
+                table.leave_cell(len(self._atoms))
 
             return [leave, self._enter_context(self._kind, self._structure, self._context)]
         return []
@@ -311,13 +310,13 @@ class _Walker:
     # Headings and links -----------------------------------------------------------------------
 
     def _enter_heading(self, level: int) -> Callable[[], None]:
-        start = len(self.page.atoms)
+        start = len(self._atoms)
         self._heading = True
 
         def leave() -> None:
             self._flush()
             self._heading = False
-            atoms = self.page.atoms[start:]
+            atoms = self._atoms[start:]
             words = sum(atom.words for atom in atoms)
             if not 0 < words <= MAX_HEADING_WORDS or len({atom.zone for atom in atoms}) > 1:
                 return
@@ -326,7 +325,7 @@ class _Walker:
             first.words, first.level, first.prose = words, level, False
             first.kind, first.glue = "heading", True
             first.scope = self._scopes[-1] if self._scopes else None
-            del self.page.atoms[start + 1 :]
+            del self._atoms[start + 1 :]
             for link in reversed(self.page.links):
                 if link.start <= start:
                     break
@@ -343,10 +342,9 @@ class _Walker:
     def _enter_link(self, attributes: Attributes) -> Callable[[], None]:
         link = RawLink(
             attributes.get("href") or "", "", attributes.get("rel"),
-            len(self.page.atoms), -1, self._zone,
+            len(self._atoms), -1, self._zone,
         )  # fmt: skip
         texts: list[str] = []
-        names = [attributes.get("alt"), attributes.get("aria-label"), attributes.get("title")]
         alts: list[str] = []
         self._links.append((link, texts, alts))
         self.page.links.append(link)
@@ -356,8 +354,9 @@ class _Walker:
             anchor = " ".join("".join(texts).split())
             link.anchor = anchor or " ".join(" ".join(alts).split())
             if not link.anchor:
-                link.anchor = " ".join(next((name for name in names if name), "").split())
-            link.end = len(self.page.atoms) + self._solid if anchor else link.start
+                names = map(attributes.get, ("alt", "aria-label", "title"))
+                link.anchor = " ".join((next(filter(None, names), None) or "").split())
+            link.end = len(self._atoms) + self._solid if anchor else link.start
 
         return leave
 
@@ -373,14 +372,21 @@ class _Walker:
         self._solid, self._linked = False, 0
 
     def _emit(self, raw: str, cut: bool) -> None:
-        lines = [raw] if self._pre else [" ".join(part.split()) for part in raw.split(_BREAK)]
-        text = "\n".join(line for line in lines if line)
+        if self._pre:
+            text, words = raw, count_words(raw)
+        elif _BREAK in raw:
+            lines = [" ".join(part.split()) for part in raw.split(_BREAK)]
+            text = "\n".join([line for line in lines if line])
+            words = count_words(text)
+        else:
+            parts = raw.split()
+            text = " ".join(parts)
+            words = len(parts) if text.isascii() else count_words(text)
         sep = self._sep
         if self._cut is not None:
             sep = " " if self._cut or raw[:1].isspace() else ""
-        words = count_words(text)
         frames, low = self._frames, self._low
-        self.page.atoms.append(
+        self._atoms.append(
             Atom(
                 text, words, words >= PROSE_WORDS and self._linked * 2 < len(raw), sep,
                 self._kind, self._zone, frames[-1], frames[low], self._left,
