@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from assets.parsing.elements import TEXT_BLOCKS
 from assets.parsing.model import Atom, Draft, Frame, Page
@@ -60,7 +60,8 @@ class Packer:
     ) -> None:
         self._atoms, self._reasons = page.atoms, reasons
         self._found, self._numbers, self._max = found, numbers, max_words
-        self._sums = list(accumulate((atom.words for atom in page.atoms), initial=0))
+        self._sums = list(accumulate([atom.words for atom in page.atoms], initial=0))
+        self._sizes = [size(atom.text, atom.words) for atom in page.atoms]
         self._kept = sum(
             atom.words for atom, why in zip(page.atoms, reasons, strict=True) if why is None
         )
@@ -84,6 +85,8 @@ class Packer:
 
     def _run(self, start: int, end: int) -> list[Draft]:
         """Pack the atoms of one heading instance and one decision."""
+        if self._is_one(start, end):
+            return [self._draft(self._unit(start, end))]
         units = self._units(start, end)
         heap = [entry for unit in units[1:] if (entry := self._entry(unit))]
         heapq.heapify(heap)
@@ -101,6 +104,34 @@ class Packer:
             unit.before = unit.after = None
         return drafts
 
+    def _is_one(self, start: int, end: int) -> bool:
+        """Tell whether all may merge, in whatever order: the run is one block."""
+        return (
+            sum(self._sizes[start:end]) <= self._max
+            and len({atom.structure for atom in self._atoms[start:end]}) == 1
+            and all(self._joint(number)[1] for number in range(start + 1, end))
+        )
+
+    def _unit(self, start: int, end: int) -> _Unit:
+        """Return the unit of a run that is one block."""
+        first, *others = atoms = self._atoms[start:end]
+        kinds = {atom.kind: 0 for atom in atoms}
+        for atom in atoms:
+            kinds[atom.kind] += atom.words
+        return _Unit(
+            [first.text, *chain.from_iterable((atom.sep, atom.text) for atom in others)],
+            sum(self._sizes[start:end]), self._sums[end] - self._sums[start], kinds,
+            first.structure, first.context, start, end, first.frame, 0,
+        )  # fmt: skip
+
+    def _joint(self, number: int) -> tuple[bool, bool]:
+        """Return whether the atom is bound to the one before it, and whether they may merge."""
+        before = self._atoms[number - 1]
+        if before.glue and before.level != TITLE_LEVEL:
+            return True, True
+        soft = self._soft(number)
+        return before.glue and soft, soft
+
     def _units(self, start: int, end: int) -> list[_Unit]:
         units: list[_Unit] = []
         for number in range(start, end):
@@ -111,14 +142,15 @@ class Packer:
                 room -= units[-1].size
             for at, (sep, part) in enumerate(
                 split_words(atom.text, room, lines=atom.kind == "code")
-                if size(atom.text, atom.words) > room
+                if self._sizes[number] > room
                 else [("", atom.text)]
             ):
                 whole = part is atom.text
                 words = atom.words if whole else count_words(part)
                 unit = _Unit(
-                    [part], size(part, words), words, {atom.kind: words}, atom.structure,
-                    atom.context, number, number + 1, atom.frame, len(units),
+                    [part], self._sizes[number] if whole else size(part, words), words,
+                    {atom.kind: words}, atom.structure, atom.context, number, number + 1,
+                    atom.frame, len(units),
                 )  # fmt: skip
                 if units:
                     unit.before, units[-1].after = units[-1], unit
@@ -126,10 +158,8 @@ class Packer:
                     unit.sep, unit.depth = sep, atom.frame.depth
                 else:
                     unit.sep, unit.depth = atom.sep, atom.lca.depth
-                    unit.glued = glued and not (
-                        self._atoms[number - 1].level == TITLE_LEVEL and not self._soft(number)
-                    )
-                    unit.soft = unit.glued or self._soft(number)
+                    if number > start:
+                        unit.glued, unit.soft = self._joint(number)
                 units.append(unit)
         return units
 
