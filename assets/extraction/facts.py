@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 import pyarrow as pa
 
-from assets.extraction.idcolumns import digest_column
+from assets.extraction.idcolumns import digests, joined
 from assets.extraction.layout import fold, layout_pairs
 from assets.extraction.patterns import leading_code
 from assets.extraction.sitenames import site_names, without_units
@@ -48,12 +48,12 @@ def build_facts(
     headed = pl.concat([_heading_pairs(used, texts, pairs), _heading_units(used)])
     pairs = pl.concat([pairs, headed.with_columns(value_type=value_type(pl.col("value")))])
     told = _with_subjects(pairs, used, names, surfaces, links)
-    parts = ["block_id", "subject", "label", "value"]
-    table = told.with_columns(
-        occurrence=pl.int_range(pl.len()).over(parts, order_by="extractor").cast(pl.String),
-        extractor_version=pl.lit(VERSION),
+    parts = joined(pl.lit("fact"), "block_id", "subject", "label", "value")
+    table = told.sort("extractor").with_columns(parts=parts, extractor_version=pl.lit(VERSION))
+    occurrence = pl.int_range(pl.len()).over("parts").cast(pl.String)
+    table = table.with_columns(
+        fact_id=digests(table.select(joined(pl.col("parts") + occurrence)).to_series())
     )
-    table = table.with_columns(fact_id=digest_column(table, "fact", [*parts, "occurrence"]))
     columns = ["fact_id", "subject_id", "subject", "label", "value", "value_type", "block_id",
                "page_id", "scope", "extractor", "extractor_version"]  # fmt: skip
     return enforce("facts", table.select(columns).sort("fact_id").to_arrow())
@@ -268,8 +268,6 @@ def _subject_ids(subjects: pl.Series, surfaces: pl.DataFrame) -> pl.DataFrame:
         code = leading_code(subject)
         page = page_of.get(normalise(subject)) or (code and page_of.get(normalise(code)))
         found.append((subject, page_entity_id(page) if page else code and code_entity_id(code)))
-    return (
-        pl.DataFrame(found, schema=["subject", "named_id"], orient="row")
-        if found
-        else (pl.DataFrame(schema={"subject": pl.String, "named_id": pl.String}))
-    )
+    # Typed: a site whose first hundred subjects have no id would make a column of nulls.
+    schema = {"subject": pl.String, "named_id": pl.String}
+    return pl.DataFrame(found, schema=schema, orient="row")

@@ -12,12 +12,19 @@ from retrieval.snapshot.ids import ID_BYTES
 _SEP = "\x1f"
 
 
+def joined(*parts: str | pl.Expr) -> pl.Expr:
+    """Return the expression of what is hashed: ``parts`` (strings without nulls), each ended."""
+    return pl.concat_str([*parts, pl.lit("")], separator=_SEP)
+
+
 def digest_column(frame: pl.DataFrame, kind: str, columns: Sequence[str]) -> pl.Series:
     """Return ``ids.digest(kind, *columns)`` of each row; the columns are strings without nulls."""
-    joined = frame.select(
-        pl.concat_str([pl.lit(kind), *columns, pl.lit("")], separator=_SEP)
-    ).to_series()
-    return pl.Series(
-        [blake2b(text.encode(), digest_size=ID_BYTES).hexdigest() for text in joined.to_list()],
-        dtype=pl.String,
-    )
+    return digests(frame.select(joined(pl.lit(kind), *columns)).to_series())
+
+
+def digests(texts: pl.Series) -> pl.Series:
+    """Return the identities of texts made by `joined`."""
+    hashes = [
+        blake2b(text, digest_size=ID_BYTES).digest() for text in texts.cast(pl.Binary).to_list()
+    ]
+    return pl.Series(hashes, dtype=pl.Binary).bin.encode("hex")

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 
 import polars as pl
 
-from assets.extraction.patterns import leading_code
+from assets.extraction.patterns import REMEMBERED, leading_code
 from assets.extraction.personnames import bare_name
 from retrieval.index.gazetteer import normalise
 from retrieval.snapshot.states import HAS_CONTENT
@@ -100,6 +101,7 @@ def without_number(heading: str) -> str:
     return _NUMBERED.sub("", heading)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def without_units(heading: str) -> str:
     """Return ``heading`` without an amount at its end ("Programs 4 Units" → "Programs")."""
     return _UNITS.sub("", " ".join(heading.split()))
@@ -183,18 +185,8 @@ def site_names(
                 rows.append((page, match.group(1), "bracket", 2))
                 if _is_short_form(match.group(2)):
                     rows.append((page, match.group(2), "bracket", 2))
-    named = (
-        pl.DataFrame(rows, schema=["page_id", "surface", "source", "rank"], orient="row")
-        if rows
-        else pl.DataFrame(
-            schema={
-                "page_id": pl.String,
-                "surface": pl.String,
-                "source": pl.String,
-                "rank": pl.Int64,
-            }
-        )
-    )
+    schema = {"page_id": pl.String, "surface": pl.String, "source": pl.String, "rank": pl.Int64}
+    named = pl.DataFrame(rows, schema=schema, orient="row")
     surfaces = pl.concat([named, _anchor_names(links, named)]).with_columns(
         form=_forms(pl.col("surface"))
     )

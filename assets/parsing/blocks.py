@@ -231,7 +231,8 @@ def _with_inputs(returned: pl.DataFrame, live: pl.DataFrame, texts: pl.DataFrame
                 ids.input_hash(inputs.path_input(title, path)),
             )
         )
-    return pl.DataFrame(hashes, schema=["block_id", "input_hash", "path_input_hash"], orient="row")
+    schema = dict.fromkeys(("block_id", "input_hash", "path_input_hash"), pl.String)
+    return pl.DataFrame(hashes, schema=schema, orient="row")
 
 
 def _resolve(

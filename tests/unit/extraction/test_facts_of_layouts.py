@@ -8,7 +8,7 @@ import pytest
 from assets.extraction.facts import build_facts, code_entity_id, page_entity_id
 from assets.extraction.layout import layout_pairs
 from retrieval.snapshot import ids
-from tests.graphkit import BASE, parse, site
+from tests.graphkit import BASE, page, parse, site
 
 
 def _pairs(text: str, kind: str, context: str | None = None) -> list[tuple[str | None, str, str]]:
@@ -105,3 +105,25 @@ def test_a_footer_states_its_fact_once_and_of_the_site(facts: pl.DataFrame) -> N
     assert fact["scope"] == "site"
     assert fact["value_type"] == "phone"
     assert fact["subject"] == "Welcome"
+
+
+def test_a_site_whose_first_hundred_subjects_have_no_page() -> None:
+    """Ids that begin with more nulls than polars looks at are still a column of strings."""
+    rows = "".join(f"<dt>Aa {n:03}</dt><dd>{n} metres</dd>" for n in range(150))
+    tables = parse(
+        {
+            "/": page("Register", f"<h1>Register</h1><dl>{rows}</dl>"),
+            "/zeta": page("Zeta Hall", "<h1>Zeta Hall</h1><p>Opening hours: 9:00 to 17:00</p>"),
+            "/list": page(
+                "List",
+                "<h1>List</h1><table><tr><th>Name</th><th>Floor</th><th>Use</th></tr>"
+                + "".join(
+                    f"<tr><td>Aa {n:03}</td><td>{n}</td><td>stores</td></tr>" for n in range(150)
+                )
+                + "<tr><td>Zeta Hall</td><td>3</td><td>hall</td></tr></table>",
+            ),
+        }
+    )
+    facts = pl.DataFrame(build_facts(*(tables[n] for n in ("pages", "blocks", "links", "texts"))))
+    hall = facts.filter((pl.col("subject") == "Zeta Hall") & (pl.col("label") == "Floor"))
+    assert hall["subject_id"].null_count() == 0
