@@ -48,15 +48,23 @@ def build_facts(
     headed = pl.concat([_heading_pairs(used, texts, pairs), _heading_units(used)])
     pairs = pl.concat([pairs, headed.with_columns(value_type=value_type(pl.col("value")))])
     told = _with_subjects(pairs, used, names, surfaces, links)
-    parts = joined(pl.lit("fact"), "block_id", "subject", "label", "value")
-    table = told.sort("extractor").with_columns(parts=parts, extractor_version=pl.lit(VERSION))
-    occurrence = pl.int_range(pl.len()).over("parts").cast(pl.String)
-    table = table.with_columns(
-        fact_id=digests(table.select(joined(pl.col("parts") + occurrence)).to_series())
-    )
+    table = _identified(told).with_columns(extractor_version=pl.lit(VERSION))
     columns = ["fact_id", "subject_id", "subject", "label", "value", "value_type", "block_id",
                "page_id", "scope", "extractor", "extractor_version"]  # fmt: skip
     return enforce("facts", table.select(columns).sort("fact_id").to_arrow())
+
+
+def _identified(told: pl.DataFrame) -> pl.DataFrame:
+    """Add fact_id: what `ids.fact_id` gives, equal facts of a block numbered by extractor."""
+    parts = joined(pl.lit("fact"), "block_id", "subject", "label", "value")
+    facts = told.with_columns(parts=parts).with_columns(twice=pl.col("parts").is_duplicated())
+    first = facts.filter(~pl.col("twice")).with_columns(occurrence=pl.lit(0, pl.Int64))
+    equal = facts.filter("twice").with_columns(
+        occurrence=pl.int_range(pl.len()).over("parts", order_by="extractor")
+    )
+    numbered = pl.concat([first, equal])
+    whole = joined(pl.col("parts") + pl.col("occurrence").cast(pl.String))
+    return numbered.with_columns(fact_id=digests(numbered.select(whole).to_series()))
 
 
 def _used_blocks(blocks: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
@@ -171,49 +179,59 @@ def _with_subjects(
     links: pl.DataFrame,
 ) -> pl.DataFrame:
     """Add page_id, scope, subject and subject_id to ``pairs``."""
-    told = pairs.join(used.select("block_id", "page_id", "path", "scope"), on="block_id")
-    # "Course: CS 61A" under two columns: a first cell with a code is what the row is about.
-    told = told.join(_path_subjects(told, used, names), on=["page_id", "path", "own_heading"])
+    places = pairs.select("block_id", "own_heading").unique()
+    places = _sections(places.join(used.select("block_id", "page_id", "path", "scope"),
+                                   on="block_id"), used, names)  # fmt: skip
     # What a repeated part says is about the site: its topmost page.
     top = names.sort(pl.col("url").str.count_matches("/"), pl.col("url").str.len_chars(), "url")
-    site = top["page_id"].first()
-    told = told.with_columns(
-        about=pl.when(pl.col("scope") == "site").then(pl.lit(site, pl.String)).otherwise("page_id")
-    )
-    told = told.join(names.select(about="page_id", page_name="name"), on="about", how="left")
-    told = told.with_columns(
-        subject=pl.coalesce("subject_text", "section", "page_name", pl.lit("")),
+    site = pl.lit(top["page_id"].first(), pl.String)
+    places = (
+        places.with_columns(
+            about=pl.when(pl.col("scope") == "site").then(site).otherwise("page_id")
+        )
+        .join(_with_entity(names.select(about="page_id", page_name="name"), "about"),
+              on="about", how="left")
+        .select("block_id", "own_heading", "page_id", "scope", "section", "entity_id",
+                above=pl.coalesce("section", "page_name", pl.lit("")))
+    )  # fmt: skip
+    # "Course: CS 61A" under two columns: a first cell with a code is what the row is about.
+    told = pairs.join(places, on=["block_id", "own_heading"]).with_columns(
+        subject=pl.coalesce("subject_text", "above"),
         about_page=pl.col("subject_text").is_null() & pl.col("section").is_null(),
     )
-    told = told.join(_subject_ids(told["subject"], surfaces), on="subject", how="left")
     linked = (
         links.filter(pl.col("dst_page_id").is_not_null() & pl.col("block_id").is_not_null())
         .with_columns(subject=fold(pl.col("anchor")))
         .group_by("block_id", "subject")
         .agg(pl.col("dst_page_id").first(), targets=pl.col("dst_page_id").n_unique())
         .filter(pl.col("targets") == 1)
+        .join(names.select(dst_page_id="page_id"), on="dst_page_id", how="semi")
     )
-    told = told.join(linked, on=["block_id", "subject"], how="left")
-    pages = told.select(page=pl.concat([pl.col("about"), pl.col("dst_page_id")]).unique()).filter(
-        pl.col("page").is_in(names["page_id"].implode())
-    )["page"]
-    entity = pl.DataFrame(
-        {"page": pages, "entity": [page_entity_id(p) for p in pages.to_list()]},
-        schema={"page": pl.String, "entity": pl.String},
-    )
-    told = told.join(entity.rename({"entity": "of_page"}), left_on="about", right_on="page",
-                     how="left")  # fmt: skip
-    told = told.join(entity.rename({"entity": "of_link"}), left_on="dst_page_id", right_on="page",
-                     how="left")  # fmt: skip
-    return told.with_columns(
-        subject_id=pl.when("about_page")
-        .then(pl.col("of_page"))
-        .otherwise(pl.coalesce("of_link", "named_id"))
+    linked = _with_entity(linked, "dst_page_id").select("block_id", "subject", of_link="entity_id")
+    return (
+        told.join(_subject_ids(told["subject"], surfaces), on="subject", how="left")
+        .join(linked, on=["block_id", "subject"], how="left")
+        .with_columns(
+            subject_id=pl.when("about_page")
+            .then(pl.col("entity_id"))
+            .otherwise(pl.coalesce("of_link", "named_id"))
+        )
     )
 
 
-def _path_subjects(told: pl.DataFrame, used: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """Return the section a fact is about: page_id, path, own_heading, section (null: the page)."""
+def _with_entity(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Add entity_id: the entity of the page in ``column``."""
+    pages = frame[column].unique().to_list()
+    entities = {column: pages, "entity_id": [page_entity_id(page) for page in pages]}
+    schema = {column: pl.String, "entity_id": pl.String}
+    return frame.join(pl.DataFrame(entities, schema=schema), on=column, how="left")
+
+
+def _sections(places: pl.DataFrame, used: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+    """Add section to ``places`` (page_id, path, own_heading, scope): what their facts are about.
+
+    Null is the page itself.
+    """
     generic = set(
         used.filter(pl.col("scope") == "page")
         .select("page_id", heading=pl.col("path"))
@@ -224,22 +242,14 @@ def _path_subjects(told: pl.DataFrame, used: pl.DataFrame, names: pl.DataFrame) 
         .filter(pl.col("len") >= _GENERIC_PAGES)["heading"]
         .to_list()
     )
-    paths = (
-        told.select("page_id", "path", "own_heading", "scope")
-        .unique()
-        .join(names.select("page_id", "h1", "name"), on="page_id", how="left")
-    )
+    named = places.join(names.select("page_id", "h1", "name"), on="page_id", how="left")
     sections = []
-    for path, own, scope, h1, name in paths.select(
+    for path, own, scope, h1, name in named.select(
         "path", "own_heading", "scope", "h1", "name"
     ).iter_rows():
         headings = [] if scope == "site" else path[: -1 if own else None]
         sections.append(_section(headings, generic, (h1, name)))
-    return (
-        paths.with_columns(section=pl.Series(sections, dtype=pl.String))
-        .select("page_id", "path", "own_heading", "section")
-        .unique()
-    )
+    return named.with_columns(section=pl.Series(sections, dtype=pl.String))
 
 
 def _section(

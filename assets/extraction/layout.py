@@ -21,6 +21,7 @@ _PERSON = (
     rf"((?:[\p{{L}}/&-]+ ){{0,4}}{ROLE_PATTERN}[^.,;\t\n]{{0,60}})(?:[.,;]\s*(.*))?$"
 )
 _OUT = ["text_hash", "kind", "context", "row", "nth", "subject_text", "label", "value", "extractor"]
+_OF_LINE = ["line", "nth", "subject_text", "label", "value", "extractor"]
 _CODE_CELL = r"^[A-Z&]{2,}(?:[ \u00a0][A-Z&]+)*[ \u00a0][A-Z]{0,2}\d"
 _LIST_SHARE = 0.3
 PERSON_LABEL = "Title"
@@ -53,8 +54,9 @@ def layout_pairs(units: pl.DataFrame) -> pl.DataFrame:
         ~pl.col("kind").is_in(["table", "code", "heading"])
         & ~((pl.col("kind") == "definitions") & pl.col("line").str.contains("\t"))
     )
-    found = [_table_pairs(table), _definition_pairs(defined), _line_pairs(running),
-             _person_pairs(running)]  # fmt: skip
+    said = running.select("line").unique()  # a site says most of its lines more than once
+    spoken = pl.concat([_line_pairs(said), _person_pairs(said)])
+    found = [_table_pairs(table), _definition_pairs(defined), running.join(spoken, on="line")]
     return pl.concat([f.select(_OUT) for f in found]).filter(
         (pl.col("label").str.len_chars() <= MAX_LABEL_CHARS)
         & (pl.col("label").str.contains(r"\p{L}"))
@@ -77,13 +79,15 @@ def _line_pairs(lines: pl.DataFrame) -> pl.DataFrame:
             extractor=pl.lit("line"),
         )
         .filter(pl.col("label").str.count_matches(" ") < MAX_LABEL_WORDS)
+        .select(_OF_LINE)
     )
 
 
 def _person_pairs(lines: pl.DataFrame) -> pl.DataFrame:
     """Return "Name, Title. Rest" lines: the title and, when there is one, the rest."""
     found = (
-        lines.with_columns(parts=fold(pl.col("line")).str.extract_groups(_PERSON))
+        lines.filter(pl.col("line").str.contains(",", literal=True))
+        .with_columns(parts=fold(pl.col("line")).str.extract_groups(_PERSON))
         .unnest("parts")
         .filter(pl.col("1").is_not_null())
         .with_columns(subject_text=pl.col("1"), extractor=pl.lit("line"))
@@ -94,7 +98,7 @@ def _person_pairs(lines: pl.DataFrame) -> pl.DataFrame:
     rests = found.filter(pl.col("3").is_not_null()).with_columns(
         label=pl.lit(PERSON_REST_LABEL), value=fold(pl.col("3")), nth=pl.lit(1, pl.Int32)
     )
-    return pl.concat([titles, rests])
+    return pl.concat([titles, rests]).select(_OF_LINE)
 
 
 def _definition_pairs(lines: pl.DataFrame) -> pl.DataFrame:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from assets.extraction.roles import ROLE_PATTERN
 
 VERSION = "1"
 EXTRACTOR = "rule"
+REMEMBERED = 1 << 15  # headings whose code is remembered: they recur in every stage
 
 _MONTH = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
@@ -113,6 +115,7 @@ _BARE_TITLES = re.compile(r"(?:Dean|Rector|Provost|Chancellor)\s")
 _CODE_AT_START = re.compile(rf"{CODE}(?![\w-]|\.\d)")
 
 
+@lru_cache(maxsize=REMEMBERED)
 def leading_code(text: str) -> str | None:
     """Return the code that ``text`` begins with ("CS 61A" of "CS 61A Programs"), or None."""
     match = _CODE_AT_START.match(text)
