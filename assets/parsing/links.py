@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urldefrag
 
 import polars as pl
@@ -37,11 +38,12 @@ def resolve_links(
     address is often nowhere in the text.
     """
     starts = [draft.start for draft in drafts]
+    origin = "/".join(base.split("/", 3)[:3])
     resolved: dict[str, str | None] = {}
     links = []
     for raw in page.links:
         if raw.href not in resolved:
-            resolved[raw.href] = _absolute(base, raw.href)
+            resolved[raw.href] = _resolved(base, origin, raw.href)
         if (url := resolved[raw.href]) is None:
             continue
         number = bisect_right(starts, raw.start) - 1 if raw.end > raw.start else None
@@ -55,6 +57,15 @@ def resolve_links(
     return links
 
 
+def _resolved(base: str, origin: str, href: str) -> str | None:
+    """Resolve ``href``; links of the template, the same on every page, are resolved once."""
+    if href.startswith("#"):
+        return _absolute(base, "#")
+    rooted = href.startswith("/") and not href.startswith("//")
+    return _absolute(origin if rooted else base, href)
+
+
+@lru_cache(maxsize=16_384)
 def _absolute(base: str, href: str) -> str | None:
     if href.strip().lower().startswith(OTHER_SCHEMES):
         return href.strip()
