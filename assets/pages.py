@@ -33,9 +33,9 @@ def site_observation(site: SiteConfig) -> dg.AssetsDefinition:
     with warnings.catch_warnings():
         # Pinned to one version of Dagster, a beta function cannot change under us.
         warnings.simplefilter("ignore", dg.BetaWarning)
-        return dg.multi_observable_source_asset(specs=[spec], name=f"{key.path[0]}__site")(
-            observe_site
-        )  # type: ignore[return-value]
+        decorate = dg.multi_observable_source_asset(specs=[spec], name=f"{key.path[0]}__site")
+        observed: dg.AssetsDefinition = decorate(observe_site)
+    return observed
 
 
 def pages_asset(site: SiteConfig) -> dg.AssetsDefinition:
