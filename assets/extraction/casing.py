@@ -18,11 +18,16 @@ def lower_shares(texts: pl.DataFrame) -> dict[str, float]:
 
     ``texts`` has a column text; words are runs of letters and digits that begin with a letter.
     """
+    # A word is within a line, and a site says most of its short lines more than once.
+    lines = texts.select(line=pl.col("text").str.split("\n")).explode("line", empty_as_null=False)
     words = (
-        texts.select(word=pl.col("text").str.extract_all(r"\p{L}[\p{L}\d]*"))
+        lines.group_by("line")
+        .len("uses")
+        .with_columns(word=pl.col("line").str.extract_all(r"\p{L}[\p{L}\d]*"))
+        .select("uses", "word")
         .explode("word", empty_as_null=False)
         .group_by("word")
-        .agg(uses=pl.len())
+        .agg(pl.col("uses").sum())
         .with_columns(
             folded=pl.col("word").str.to_lowercase(),
             low=pl.when(pl.col("word") == pl.col("word").str.to_lowercase())

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import polars as pl
 
+from assets.extraction.forms import forms
 from assets.extraction.patterns import REMEMBERED, leading_code
 from assets.extraction.personnames import bare_name
 from retrieval.index.gazetteer import normalise
@@ -210,10 +211,7 @@ def _is_short_form(text: str) -> bool:
 
 
 def _forms(column: pl.Expr) -> pl.Expr:
-    return column.map_batches(
-        lambda s: pl.Series([normalise(v) for v in s.to_list()], dtype=pl.String),
-        return_dtype=pl.String,
-    )
+    return column.map_batches(forms, return_dtype=pl.String)
 
 
 def _anchor_names(links: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:

@@ -28,6 +28,7 @@ from retrieval.snapshot.schemas import enforce
 VERSION = "1"
 _METHODS = {method: rank for rank, method in enumerate(METHODS)}
 _MAX_ALIASES = 20
+_CODED = r"^[A-Z&]{2,}[A-Z& \u00a0]*\d"
 _TITLED = "title after code"  # evidence: the rest of a heading that begins with a code
 
 
@@ -69,13 +70,13 @@ def _code_sections(kept: pl.DataFrame, surfaces: pl.DataFrame) -> pl.DataFrame:
     headings = pl.col("heading_path").list.eval(pl.element().struct.field("text"))
     paths = (
         kept.select("block_id", "page_id", path=headings)
-        .explode("path", empty_as_null=False)
-        .with_columns(depth=pl.int_range(pl.len()).over("block_id"))
-        .filter(pl.col("path").str.contains(r"^[A-Z&]{2,}[A-Z& \u00a0]*\d"))
+        .with_columns(depth=pl.int_ranges(pl.col("path").list.len()))
+        .explode("path", "depth", empty_as_null=False)
     )
     page_of = _pages_by_form(surfaces)
     rows = []
-    for heading in paths["path"].unique().sort().to_list():
+    coded = paths["path"].unique().sort()
+    for heading in coded.filter(coded.str.contains(_CODED)).to_list():
         code = leading_code(heading)
         if code:
             home = page_of.get(normalise(code))
@@ -202,8 +203,6 @@ def _entity_table(lexicon: pl.DataFrame, edges: pl.DataFrame, names: pl.DataFram
         .agg(
             first=pl.col("surface").first(),
             type=pl.col("type").drop_nulls().first(),
-            aliases=pl.col("surface").unique().sort(),
-            evidence=pl.struct("kind", "detail").unique().sort(),
         )
     )
     table = (
@@ -215,27 +214,52 @@ def _entity_table(lexicon: pl.DataFrame, edges: pl.DataFrame, names: pl.DataFram
         .join(homes, on="entity_id", how="left")
         .filter(pl.col("mentions").is_not_null() | pl.col("home").is_not_null())
         .with_columns(name=pl.coalesce("own_name", "first"))
+    )
+    types = pl.concat_list(
+        "own_type",
+        "type",
+        pl.when(pl.col("own_type").is_not_null()).then(pl.lit("PAGE")),
+    )
+    result = (
+        table.join(_aliases(lexicon, table), on="entity_id", how="left")
+        .join(_evidence(lexicon), on="entity_id", how="left")
+        .select(
+            "entity_id",
+            "name",
+            types=types.list.drop_nulls().list.unique(maintain_order=True),
+            aliases=pl.col("aliases").fill_null([]),
+            home_page_id=pl.coalesce("home", "section_home"),
+            mentions=pl.col("mentions").fill_null(0).cast(pl.Int32),
+            merge_evidence=pl.col("evidence").fill_null([]),
+        )
         .sort("entity_id")
     )
-    others = table.select("name", "aliases").with_columns(pl.col("aliases").fill_null([]))
-    aliases = [[a for a in every if a != n][:_MAX_ALIASES] for n, every in others.iter_rows()]
-    types = [
-        list(dict.fromkeys(t for t in (of_page, of_name, "PAGE" if of_page else None) if t))
-        for of_page, of_name in table.select("own_type", "type").iter_rows()
-    ]
-    result = table.select(
-        "entity_id",
-        "name",
-        types=pl.Series(types, dtype=pl.List(pl.String)),
-        aliases=pl.Series(aliases, dtype=pl.List(pl.String)),
-        home_page_id=pl.coalesce("home", "section_home"),
-        mentions=pl.col("mentions").fill_null(0).cast(pl.Int32),
-        merge_evidence=pl.when(pl.col("evidence").list.len() > 1)
-        .then(pl.col("evidence").list.head(_MAX_ALIASES))
-        .otherwise(pl.col("evidence").list.head(0))
-        .fill_null([]),
-    )
     return enforce("entities", result.to_arrow())
+
+
+def _aliases(lexicon: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
+    """Return entity_id and aliases: its first 20 surfaces but its name, sorted."""
+    return (
+        lexicon.select("entity_id", "surface")
+        .unique()
+        .join(named.select("entity_id", "name"), on="entity_id")
+        .filter(pl.col("surface") != pl.col("name"))
+        .sort("entity_id", "surface")
+        .group_by("entity_id", maintain_order=True)
+        .agg(aliases=pl.col("surface").head(_MAX_ALIASES))
+    )
+
+
+def _evidence(lexicon: pl.DataFrame) -> pl.DataFrame:
+    """Return entity_id and evidence of the entities that have several forms."""
+    return (
+        lexicon.select("entity_id", "kind", "detail")
+        .unique()
+        .filter(pl.len().over("entity_id") > 1)
+        .sort("entity_id", "kind", "detail")
+        .group_by("entity_id", maintain_order=True)
+        .agg(evidence=pl.struct("kind", "detail").head(_MAX_ALIASES))
+    )
 
 
 def _edge_table(edges: pl.DataFrame) -> pa.Table:
@@ -256,6 +280,5 @@ def _edge_table(edges: pl.DataFrame) -> pa.Table:
         )
         .drop("rank")
         .select("entity_id", "block_id", "surface", "count", "confidence", "method")
-        .sort("entity_id", "block_id")
     )
     return enforce("entity_edges", table.to_arrow())
