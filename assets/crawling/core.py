@@ -23,7 +23,7 @@ from assets.crawling.media import HTML, kind_of, kind_of_url, media_type
 from assets.crawling.outlinks import LinkReader
 from assets.crawling.reply import PrivateAddressError, Reply, TooLargeError, TransportError
 from assets.crawling.urls import UrlRules
-from assets.parsing.digest import page_digest
+from assets.parsing.digest import base_url, tree_digest, tree_of
 from retrieval.snapshot.bodies import Bodies
 from retrieval.snapshot.ids import body_sha256
 
@@ -332,11 +332,10 @@ class Crawl:
         self, body: bytes, header: str | None, url: str, clicks: int
     ) -> tuple[dict[str, Any], list[int]]:
         """Return the digest's facts and the ids the page links to; call within a transaction."""
-        digest = page_digest(body, header, url)
-        links = [
-            self._add(link, "link", clicks=clicks + 1)
-            for link in self._links.read(body, header, url)
-        ]
+        tree, encoding = tree_of(body, header)
+        found = self._links.read(tree, base_url(tree, url))
+        links = [self._add(link, "link", clicks=clicks + 1) for link in found]
+        digest = tree_digest(tree, encoding, url)  # last: it consumes the tree
         refresh = self._links.one(digest.meta_refresh) if digest.meta_refresh else None
         canonical = self._links.one(digest.canonical_url) if digest.canonical_url else None
         extra = {u: self._add(u, "link", clicks=clicks + 1) for u in (refresh, canonical) if u}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from selectolax.lexbor import LexborHTMLParser
+
 from assets.crawling.urls import UrlRules, clean
-from assets.parsing.digest import base_url, decode, resolve
-from assets.parsing.dom import parse
+from assets.parsing.digest import resolve
 
 _NO_PAGE = ("#", "mailto:", "javascript:", "tel:", "data:", "sms:", "about:", "blob:")
 _CACHE_ITEMS = 200_000
@@ -17,13 +18,11 @@ class LinkReader:
         self._rules = rules
         self._resolved: dict[tuple[str, str], str | None] = {}
 
-    def read(self, body: bytes, content_type: str | None, url: str) -> list[str]:
+    def read(self, tree: LexborHTMLParser, base: str) -> list[str]:
         """Return the distinct in-scope public URLs of a page in order of appearance.
 
-        ``url`` is the page's public URL after redirects. Links with ``rel=nofollow`` are links.
+        ``base`` is what its links resolve against. Links with ``rel=nofollow`` are links.
         """
-        tree = parse(decode(body, content_type)[0])
-        base = base_url(tree, url)
         hrefs: dict[str, None] = {}
         for node in tree.css("a[href], area[href]"):
             if (href := node.attributes.get("href")) and not href.startswith(_NO_PAGE):

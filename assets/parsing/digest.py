@@ -14,12 +14,13 @@ from urllib.parse import urljoin, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser
 
-from assets.parsing.dom import parse, text_nodes
+from assets.parsing.attributes import Attributes
+from assets.parsing.dom import NOT_TEXT, parse
 from assets.parsing.encoding import decode
 from assets.parsing.words import count_words
 from retrieval.snapshot import ids
 
-__all__ = ["PageDigest", "decode", "page_digest", "page_title", "resolve"]
+__all__ = ["PageDigest", "decode", "page_digest", "page_title", "resolve", "tree_digest", "tree_of"]
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?=$|[-_])")
 _REFRESH = re.compile(r"\s*(\d*\.?\d*)\s*[;,\s]\s*(?:url\s*=\s*)?(.*)", re.IGNORECASE | re.DOTALL)
@@ -42,22 +43,38 @@ class PageDigest:
 
 def page_digest(body: bytes, content_type: str | None, url: str) -> PageDigest:
     """Return the digest of a body fetched from ``url`` (absolute); never raises on bad HTML."""
+    return tree_digest(*tree_of(body, content_type), url)
+
+
+def tree_of(body: bytes, content_type: str | None) -> tuple[LexborHTMLParser, str]:
+    """Decode and parse a body; return the tree and the codec used (see `decode`)."""
     html, encoding = decode(body, content_type)
-    tree = parse(html)
+    return parse(html), encoding
+
+
+def tree_digest(tree: LexborHTMLParser, encoding: str, url: str) -> PageDigest:
+    """Return the digest of a page that was decoded and parsed already.
+
+    Consumes the tree: what is not text is cut out of it in the end.
+    """
     base = base_url(tree, url)
     title = page_title(tree)
-    texts = list(text_nodes(tree.root)) if tree.root is not None else []
-    seconds, target = _meta_refresh(tree)
+    metas = [node.attributes for node in tree.css("meta[http-equiv][content]")]
+    seconds, target = _meta_refresh(metas)
+    language, canonical = _language(tree, metas), _canonical(tree, base)
+    tree.strip_tags(list(NOT_TEXT))
+    spaced = tree.root.text(deep=True, separator=" ") if tree.root is not None else ""
+    parts = spaced.split()
     return PageDigest(
         title=title,
-        language=_language(tree),
-        canonical_url=_canonical(tree, base),
+        language=language,
+        canonical_url=canonical,
         base_url=base,
         meta_refresh=resolve(base, target) if target else None,
         meta_refresh_seconds=seconds if target else None,
         encoding=encoding,
-        content_hash=ids.digest("content", title or "", "".join("".join(texts).split())),
-        words=count_words(" ".join(texts)),
+        content_hash=ids.digest("content", title or "", "".join(parts)),
+        words=len(parts) if spaced.isascii() else count_words(spaced),
     )
 
 
@@ -96,19 +113,19 @@ def _canonical(tree: LexborHTMLParser, base: str) -> str | None:
     return None
 
 
-def _language(tree: LexborHTMLParser) -> str | None:
+def _language(tree: LexborHTMLParser, metas: list[Attributes]) -> str | None:
     root = tree.css_first("html")
     declared = [root.attributes.get("lang") or root.attributes.get("xml:lang")] if root else []
-    declared += _http_equiv(tree, "content-language")
+    declared += _http_equiv(metas, "content-language")
     for value in declared:
         if found := _LANGUAGE.match((value or "").strip().lower()):
             return found[0]
     return None
 
 
-def _meta_refresh(tree: LexborHTMLParser) -> tuple[float | None, str | None]:
+def _meta_refresh(metas: list[Attributes]) -> tuple[float | None, str | None]:
     """Return delay and target as written; a refresh without target reloads and counts as none."""
-    for content in _http_equiv(tree, "refresh"):
+    for content in _http_equiv(metas, "refresh"):
         found = _REFRESH.match(content)
         if found and (target := found[2].strip().strip("\"'").strip()):
             delay = found[1]
@@ -116,9 +133,9 @@ def _meta_refresh(tree: LexborHTMLParser) -> tuple[float | None, str | None]:
     return None, None
 
 
-def _http_equiv(tree: LexborHTMLParser, name: str) -> list[str]:
+def _http_equiv(metas: list[Attributes], name: str) -> list[str]:
     return [
-        node.attributes.get("content") or ""
-        for node in tree.css("meta[http-equiv][content]")
-        if (node.attributes.get("http-equiv") or "").strip().lower() == name
+        meta.get("content") or ""
+        for meta in metas
+        if (meta.get("http-equiv") or "").strip().lower() == name
     ]

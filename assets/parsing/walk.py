@@ -74,9 +74,8 @@ class _Walker:
                 parent, closers = stack.pop()
                 if closers is _FRAME:
                     self._close_frame()
-                elif closers:
-                    for close in reversed(closers):
-                        close()
+                for close in reversed(closers):
+                    close()
                 node = parent.next
             if node.is_text_node:
                 self._text(node.text_content or "")
@@ -110,7 +109,8 @@ class _Walker:
         attributes: Attributes = node.attributes
         if not attributes and tag in INLINE:
             return _NOTHING
-        opening = opening_of(tag, tuple([item for item in attributes.items() if item[0] in READ]))
+        read = tuple([item for item in attributes.items() if item[0] in READ]) if attributes else ()
+        opening = opening_of(tag, read)
         if opening.targets:
             self.page.targets.update(opening.targets)
         closers: Closers = []

@@ -12,6 +12,8 @@ from assets.crawling.media import kind_of, kind_of_header, kind_of_url
 from assets.crawling.outlinks import LinkReader
 from assets.crawling.reply import Reply, TooLargeError, TransportError, retry_after
 from assets.crawling.urls import UrlRules
+from assets.parsing.digest import base_url
+from assets.parsing.dom import parse
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -171,7 +173,8 @@ def test_links_are_resolved_public_distinct_and_in_scope() -> None:
       <a href="http://other.org/">no</a><map><area href="area.html"></map>
       <a href=" /spaced
       out ">5</a><a href="http://[bad/">no</a><link href="/style.css"><img src="/i.png">"""
-    found = LinkReader(UrlRules(config)).read(html, "text/html", "https://a.edu/deep/page")
+    tree = parse(html.decode())
+    found = LinkReader(UrlRules(config)).read(tree, base_url(tree, "https://a.edu/deep/page"))
     assert found == [
         "https://a.edu/base/x?b=1", "https://a.edu/nf", "https://a.edu/served",
         "https://a.edu/rel", "https://a.edu/base/area.html",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from selectolax.lexbor import LexborNode
 
-from assets.parsing.dom import parse, text_nodes
+from assets.parsing.dom import NOT_TEXT, parse
 from assets.parsing.model import Draft
 from assets.parsing.page import ParseConfig, ParsedPage, parse_page
 
@@ -235,6 +238,27 @@ TOKENS = st.one_of(
     ),
     st.text(max_size=8),
 )
+
+
+def text_nodes(root: LexborNode) -> Iterator[str]:
+    """Yield the characters of every text node in document order: apart from the walk's code."""
+    node = root.first_child
+    while node is not None:
+        if node.is_text_node:
+            yield node.text_content or ""
+            child = None
+        else:
+            child = None if node.tag in NOT_TEXT else node.first_child
+        node = child if child is not None else _after(node, root)
+
+
+def _after(node: LexborNode, root: LexborNode) -> LexborNode | None:
+    current: LexborNode | None = node
+    while current is not None and current.mem_id != root.mem_id:
+        if (following := current.next) is not None:
+            return following
+        current = current.parent
+    return None
 
 
 @given(st.lists(TOKENS, max_size=60).map("".join), st.sampled_from([20, 150]))
