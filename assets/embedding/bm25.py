@@ -42,12 +42,13 @@ def build_bm25(fields: list[Field], directory: Path) -> int:
     """
     blocks = len(fields[0].of_block)
     counted = [_count(field.strings) for field in fields]
-    vocabulary = pl.concat([c["word"] for c in counted]).unique().sort()
+    vocabulary = pl.concat([c["word"] for c in counted]).unique().cast(pl.String)
+    vocabulary = vocabulary.filter(~vocabulary.is_in(sorted(STOP_WORDS))).sort()
     stems = pl.DataFrame({"word": vocabulary, "stem": stem(vocabulary.to_list())})
     terms = stems["stem"].unique().sort()  # by UTF-8 bytes
     codes = stems.join(
         pl.DataFrame({"stem": terms, "term": np.arange(len(terms), dtype=np.int64)}), on="stem"
-    ).select("word", "term")
+    ).select(pl.col("word").cast(pl.Categorical), "term")
 
     keys, weights = [], []
     for field, counts in zip(fields, counted, strict=True):
@@ -61,14 +62,18 @@ def build_bm25(fields: list[Field], directory: Path) -> int:
 
 
 def _count(strings: pl.Series) -> pl.DataFrame:
-    """Return (string, word, tf): how often each word, stop words left out, is in each string."""
+    """Return (string, word, tf): how often each word is in each string.
+
+    Words are categorical, so that millions of them are counted and joined as numbers.
+    """
     return (
         pl.DataFrame({"text": strings.cast(pl.String)})
         .lazy()
         .with_row_index("string")
         .select(pl.col("string").cast(pl.Int64), words(pl.col("text")).alias("word"))
         .explode("word")
-        .filter(pl.col("word").is_not_null() & ~pl.col("word").is_in(sorted(STOP_WORDS)))
+        .drop_nulls("word")
+        .with_columns(pl.col("word").cast(pl.Categorical))
         .group_by("string", "word")
         .agg(pl.len().cast(pl.Float32).alias("tf"))
         .collect()

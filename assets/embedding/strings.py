@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import polars as pl
 
+from assets.extraction.idcolumns import digests, joined
 from assets.publishing.candidate import Candidate
 from retrieval.errors import SitequestError
-from retrieval.snapshot.ids import input_hash
 from retrieval.snapshot.inputs import path_input, text_input
 
 
@@ -65,26 +63,27 @@ def rebuild(candidate: Candidate, wanted: pl.DataFrame) -> pl.DataFrame:
         .sort("input_hash")
         .collect()
     )
-    strings = pl.Series("input", list(_strings(rows.iter_rows(named=True))), dtype=pl.String)
-    if len(strings) != wanted.height:
+    if rows.height != wanted.height:
         raise InputMismatchError(
-            f"{wanted.height - len(strings)} embedded strings have no block, text or page.",
+            f"{wanted.height - rows.height} embedded strings have no block, text or page.",
             "The tables do not belong together: run the sync again.",
+        )
+    strings = pl.Series("input", _strings(rows), dtype=pl.String)
+    found = digests(strings.to_frame().select(joined(pl.lit("input"), "input")).to_series())
+    wrong = rows.filter(found != rows["input_hash"])
+    if wrong.height:
+        row = wrong.row(0, named=True)
+        raise InputMismatchError(
+            f"Block {row['block_id']} names {row['kind']} input {row['input_hash']}, but its"
+            " string has another hash.",
+            "The blocks were made by another version: run the sync again.",
         )
     return rows.select("input_hash", "kind").with_columns(strings)
 
 
-def _strings(rows: Iterable[dict[str, object]]) -> Iterable[str]:
-    for row in rows:
-        headings: list[str] = row["heading_path"]  # type: ignore[assignment]
-        if row["kind"] == "text":
-            string = text_input(headings, row["context"], row["text"])  # type: ignore[arg-type]
-        else:
-            string = path_input(row["title"], headings)  # type: ignore[arg-type]
-        if input_hash(string) != row["input_hash"]:
-            raise InputMismatchError(
-                f"Block {row['block_id']} names {row['kind']} input {row['input_hash']}, but its"
-                " string has another hash.",
-                "The blocks were made by another version: run the sync again.",
-            )
-        yield string
+def _strings(rows: pl.DataFrame) -> list[str]:
+    columns = rows.select("kind", "title", "heading_path", "context", "text")
+    return [
+        text_input(headings, context, text) if kind == "text" else path_input(title, headings)
+        for kind, title, headings, context, text in columns.iter_rows()
+    ]

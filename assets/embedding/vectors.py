@@ -1,7 +1,7 @@
 """vectors.lance: one row per distinct embedded string, kept in step with the candidate's blocks.
 
 The parent's directory is linked into the candidate and only the difference is written: strings that
-are new are embedded and merged in, strings no block needs any more are deleted. The table carries
+are new are embedded and added, strings no block needs any more are deleted. The table carries
 the embedder's identity in its schema metadata; another embedder (or another version of its code)
 starts a new table. Vectors are flushed as they are made, so a step that was killed and runs again
 in the same candidate embeds only the rest.
@@ -139,7 +139,7 @@ def _known(table: Any) -> pl.DataFrame:
 def _embed(
     table: Any, strings: pl.DataFrame, embedder: Embedder, progress: Progress | None
 ) -> tuple[float, float]:
-    """Embed ``strings`` and merge them in, flush by flush; return the model's seconds and CPU."""
+    """Embed ``strings`` and add them, flush by flush; return the model's seconds and CPU."""
     seconds = cpu = 0.0
     for start in range(0, strings.height, FLUSH):
         part = strings.slice(start, FLUSH)
@@ -152,10 +152,8 @@ def _embed(
             cpu += time.process_time() - process
             if progress is not None:
                 progress(start + offset + len(texts), strings.height)
-        merge = table.merge_insert("input_hash").when_matched_update_all()
-        merge.when_not_matched_insert_all().execute(
-            _rows(part, np.concatenate(vectors), table.schema)
-        )
+        # Added, not merged: the table holds none of these, and this is its only writer.
+        table.add(_rows(part, np.concatenate(vectors), table.schema))
     return seconds, cpu
 
 
@@ -174,7 +172,7 @@ def _in_batches(hashes: pl.Series, act: Callable[[str], object]) -> None:
 
 
 def _verify(table: Any, wanted: pl.DataFrame) -> None:
-    """Read back what was written: concurrent or interrupted merges have duplicated rows before."""
+    """Read back what was written: what was added twice would be found twice."""
     stored = _known(table).sort("input_hash")
     if stored.equals(wanted.select("input_hash", "kind")):
         return

@@ -13,7 +13,7 @@ from retrieval.snapshot.manifest import ModelEntry, VectorsEntry
 def seed(parent: Path, child: Path) -> Path | None:
     """Link the vectors of snapshot directory ``parent`` into ``child``; None when it has none.
 
-    Lance never writes a file in place: `merge_insert` and `delete` on the child add files of their
+    Lance never writes a file in place: `add` and `delete` on the child add files of their
     own, so the parent stays byte-identical. What the child already has is left alone.
     """
     source, target = parent / VECTORS, child / VECTORS
