@@ -14,10 +14,11 @@ COUNTED = tuple(name for name in TABLES if name not in ("changes", "metrics"))
 
 def index_counts(candidate: Candidate) -> pl.DataFrame:
     """Return rows per table, pages per state and kept blocks, as `metrics` rows of set `index`."""
-    values = {f"{name}_rows": candidate.table(name).height for name in COUNTED}
-    states = candidate.table("pages").group_by("state").len().sort("state")
+    entries = candidate.entries()
+    values = {f"{name}_rows": entries[name].rows for name in COUNTED}
+    states = candidate.table("pages", ["state"]).group_by("state").len().sort("state")
     values |= {f"pages_{state}": count for state, count in states.iter_rows()}
-    values["blocks_kept"] = candidate.table("blocks").filter("kept").height
+    values["blocks_kept"] = candidate.table("blocks", ["kept"]).filter("kept").height
     frame = pl.DataFrame(
         {"metric": list(values), "value": [float(value) for value in values.values()]}
     )

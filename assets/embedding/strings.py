@@ -20,22 +20,18 @@ def wanted_inputs(candidate: Candidate) -> pl.DataFrame:
     ``kind`` is ``text`` when any kept block has the string as its text input, else ``path``;
     ``block_id`` is one block the string can be rebuilt from, in the role of ``kind``.
     """
-    kept = candidate.table("blocks").lazy().filter("kept")
+    columns = ["block_id", "kept", "input_hash", "path_input_hash"]
+    kept = candidate.table("blocks", columns).filter("kept")
     texts = kept.select("input_hash", pl.lit("text").alias("kind"), "block_id")
     paths = kept.select(
         pl.col("path_input_hash").alias("input_hash"), pl.lit("path").alias("kind"), "block_id"
     )
+    # "text" sorts after "path": the greatest kind wins, with the first of its blocks.
     return (
         pl.concat([texts, paths])
         .drop_nulls("input_hash")
-        .group_by("input_hash")
-        # "text" sorts after "path": the greatest kind wins, with the first of its blocks.
-        .agg(
-            pl.col("kind").max(),
-            pl.col("block_id").filter(pl.col("kind") == pl.col("kind").max()).min(),
-        )
-        .sort("input_hash")
-        .collect()
+        .sort("input_hash", "kind", "block_id", descending=[False, True, False])
+        .unique("input_hash", keep="first", maintain_order=True)
     )
 
 
@@ -47,19 +43,15 @@ def rebuild(candidate: Candidate, wanted: pl.DataFrame) -> pl.DataFrame:
     rows = (
         wanted.lazy()
         .join(
-            candidate.table("blocks")
+            candidate.table(
+                "blocks", ["block_id", "page_id", "text_hash", "context", "heading_path"]
+            )
             .lazy()
-            .select(
-                "block_id",
-                "page_id",
-                "text_hash",
-                "context",
-                pl.col("heading_path").list.eval(pl.element().struct.field("text")),
-            ),
+            .with_columns(pl.col("heading_path").list.eval(pl.element().struct.field("text"))),
             on="block_id",
         )
-        .join(candidate.table("texts").lazy().select("text_hash", "text"), on="text_hash")
-        .join(candidate.table("pages").lazy().select("page_id", "title"), on="page_id")
+        .join(candidate.table("texts", ["text_hash", "text"]).lazy(), on="text_hash")
+        .join(candidate.table("pages", ["page_id", "title"]).lazy(), on="page_id")
         .sort("input_hash")
         .collect()
     )

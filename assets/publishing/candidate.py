@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -161,12 +162,12 @@ class Candidate:
             )
             write_json(self.dir / BUILD / f"{name}.json", entry.model_dump(), durable=False)
         if (self.dir / MANIFEST).exists():
-            self._save(open_manifest(self.dir).model_copy(update={"tables": self._entries()}))
+            self._save(open_manifest(self.dir).model_copy(update={"tables": self.entries()}))
         counts = self._counts(name, prepared, old, data_version)
         return Written(prepared.num_rows, data_version, unchanged, **counts)
 
-    def table(self, name: str) -> pl.DataFrame:
-        """Return table ``name`` as written by this run.
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return table ``name``, or some of its ``columns``, as written by this run.
 
         Raises NoSnapshotError when no step has written it yet.
         """
@@ -175,7 +176,7 @@ class Candidate:
             raise NoSnapshotError(
                 f"Candidate {self.id} has no table {name} yet.", "Run the step that makes it first."
             )
-        return reader.read_parquet(path)
+        return reader.read_parquet(path, columns)
 
     def parent_table(self, name: str, code_version: str | None = None) -> pl.DataFrame | None:
         """Return the parent's table ``name``, from which rows of unchanged input may be taken.
@@ -233,7 +234,7 @@ class Candidate:
             run_id=self.run_id,
             git_sha=git_sha,
             config_fingerprint=config_fingerprint,
-            tables=self._entries(),
+            tables=self.entries(),
             vectors=vectors.describe(self.dir, models),
             models=models,
             stats=stats,
@@ -263,7 +264,8 @@ class Candidate:
         link_or_copy(source, path)
         return True
 
-    def _entries(self) -> dict[str, TableEntry]:
+    def entries(self) -> dict[str, TableEntry]:
+        """Return the manifest's entries of the tables written so far."""
         return {
             name: TableEntry.model_validate_json(file.read_bytes())
             for name in TABLES
