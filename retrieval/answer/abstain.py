@@ -15,7 +15,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from retrieval.answer.reader import Evidence, Reading
+from retrieval.answer.evidence import Evidence
+from retrieval.answer.reader import Reading
 from retrieval.modes.coverage import Lexis, names_missing
 from retrieval.modes.fusion import sigmoid
 from retrieval.modes.question import EMAIL, MONEY, PHONE, URL, Question, stem, stems
@@ -36,6 +37,7 @@ FEATURES = (
     "numbers_missing",
     "kind_missing",
     "kind_found",
+    "states",
 )
 
 
@@ -82,7 +84,8 @@ def features(
     features at the chosen quotes with their headings; ``numbers_missing`` is the share of the
     question's numbers that no chosen quote or its headings hold; ``kind_missing`` is 1 when no
     chosen quote holds the kind of thing asked for; ``kind_found`` is the best quote's coverage
-    when it holds an address or amount that was asked for (e-mail, telephone, URL, money), else 0.
+    when it holds an address or amount that was asked for (e-mail, telephone, URL, money), else 0;
+    ``states`` is the best `worth.states` of the chosen quotes.
     """
     best = reading.chosen[0]
     quoted = frozenset[str]().union(
@@ -106,6 +109,7 @@ def features(
         "numbers_missing": sum(stem(n) not in quoted for n in numbers) / max(1, len(numbers)),
         "kind_missing": float(all(quote.expected is False for quote in reading.chosen)),
         "kind_found": best.coverage if best.expected and question.expects in _SURE else 0.0,
+        "states": max(quote.states for quote in reading.chosen),
     }
 
 

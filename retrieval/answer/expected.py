@@ -1,4 +1,8 @@
-"""Does a span hold the kind of thing that is asked for? Patterns, one per kind."""
+"""Does a span hold the kind of thing that is asked for? Patterns, one per kind.
+
+A number is looked for beside the noun that is counted ("how many units": "4 Units", "15 - 20
+units"), since nearly every line holds some number.
+"""
 
 from __future__ import annotations
 
@@ -51,3 +55,45 @@ def has_expected(kind: str, text: str) -> bool | None:
     """Return whether ``text`` holds a thing of ``kind``; None when the kind has no pattern."""
     pattern = _PATTERNS.get(kind)
     return None if pattern is None else bool(pattern.search(text))
+
+
+_COUNTED = re.compile(
+    r"\bhow (?:many|much)\s+(?P<many>.+?)(?=\s+(?:is|are|was|were|do|does|did|can|could|may|must|"
+    r"will|should|has|have|had|of|in|for|to|per|at|on|from|with|that|who|which)\b|[?,.]|$)"
+    r"|\b(?:number|amount) of\s+(?P<number>[\w-]+(?:\s+[\w-]+)?)",
+    re.IGNORECASE,
+)
+_UNITS = re.compile(r"\b(units?|credits?|points?)\b", re.IGNORECASE)
+_NUMERAL = re.compile(r"\d[\d.,]*(?:[-–]\d[\d.,]*)?")
+_NUMERAL_WORDS = """
+one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+seventeen eighteen nineteen twenty thirty forty fifty sixty hundred
+"""
+_NUMERALS = frozenset(_NUMERAL_WORDS.split())
+_TOKEN = re.compile(r"\d[\d.,]*(?:[-–]\d+)?(?![\w])|[^\W_]+")
+_CLOSING = re.compile(r"\(\d[\d.]*(?:\s?(?:[-–]|or|to)\s?\d[\d.]*)?\)\s*$")
+_NEAR = 2  # words between a number and what it counts: "twelve upper-division courses"
+
+
+def counted(question: str) -> frozenset[str]:
+    """Return the stems of the nouns whose number ``question`` asks for; empty when it asks none."""
+    nouns = {q.words_of(m["many"] or m["number"])[-1] for m in _COUNTED.finditer(question)
+             if q.words_of(m["many"] or m["number"])}  # fmt: skip
+    nouns |= {q.fold(m.group(1)) for m in _UNITS.finditer(question)}
+    return frozenset(q.stem(noun) for noun in nouns)
+
+
+def counts(nouns: frozenset[str], text: str) -> bool:
+    """Return whether ``text`` holds a number just before one of ``nouns`` (stems)."""
+    tokens = [q.fold(token) for token in _TOKEN.findall(text)]
+    for at, token in enumerate(tokens):
+        if token in _NUMERALS or _NUMERAL.fullmatch(token):
+            following = tokens[at + 1 : at + 2 + _NEAR]
+            if any(q.stem(word) in nouns for word in following):
+                return True
+    return False
+
+
+def closes_with_number(text: str) -> bool:
+    """Return whether ``text`` ends in a number in brackets, as a title with its size does."""
+    return bool(_CLOSING.search(text))

@@ -1,4 +1,4 @@
-"""Quotable spans of a block: sentences, list items, table rows, definition lines.
+"""Quotable spans of a block: headings, sentences, list items, table rows, definition lines.
 
 A span is a slice of the block's text, so its quote is verbatim by construction. What a reader needs
 beside it (a table's header cells, a list's lead) is ``header`` and never part of the quote.
@@ -7,11 +7,11 @@ beside it (a table's header cells, a list's lead) is ``header`` and never part o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-SpanKind = Literal["sentence", "row", "item", "definition", "code"]
+SpanKind = Literal["heading", "sentence", "row", "item", "definition", "code"]
 
 # A full stop after one of these, or after a single letter, does not end a sentence.
 _ABBREVIATIONS_WORDS = """
@@ -27,6 +27,9 @@ Line = tuple[int, int]
 # A line that names what the next line says: "Phone:", "Office hours:".
 _LABEL_WORDS = 8
 _RUN_WORDS = 32  # a run of short lines that is longer is cut
+_ITEM_WORDS = 60  # a line whose short first sentence names what the rest says stays whole up to it
+_ALIKE_LINES = 4  # so many short lines, nearly all of several words, are the items of a list
+_ALIKE_WORDS = 3
 _LEAST_SENTENCE = 3  # "SE 2L." before "Structural Materials" numbers a course, it says nothing
 
 
@@ -56,26 +59,30 @@ class Span:
         cells = [" ".join(cell.split()) for cell in self.quote.split("\t")]
         heads = [" ".join(h.split()) for h in self.header.split("\t")] if self.header else []
         if len(heads) == len(cells):
-            named = [f"{h}: {c}" if h and h != c else c for h, c in zip(heads, cells, strict=True)]
+            named = [
+                f"{h}: {c}" if h and c and h != c else c for h, c in zip(heads, cells, strict=True)
+            ]
             return "; ".join(part for part in named if part)
         return " | ".join(cell for cell in cells if cell)
 
 
 def spans(
-    text: str, kind: str, context: str | None, max_words: int, headings: Sequence[str] = ()
+    text: str,
+    kind: str,
+    context: str | None,
+    max_words: int,
+    headings: Sequence[str] = (),
+    alone: Callable[[str], bool] | None = None,
 ) -> list[Span]:
     """Split the ``text`` of a block of ``kind`` into spans of at most ``max_words`` words.
 
     ``context`` is the repeated header or lead of a split part, ``headings`` the block's heading
-    path. Order is document order; spans do not overlap and leave out only whitespace, empty lines,
-    a table's header row, and leading lines that are the block's own headings (unless there is
-    nothing else).
+    path; a short line of which ``alone`` is true is not joined to its neighbours. Order is document
+    order; spans do not overlap and leave out only whitespace, empty lines, a table's caption and
+    header row, and leading lines that are the block's own headings (unless there is nothing else).
     """
     lines = list(_lines(text))
-    known = {" ".join(heading.split()) for heading in headings}
-    first = 0
-    while first < len(lines) and " ".join(text[slice(*lines[first])].split()) in known:
-        first += 1
+    first = _own_headings(text, lines, headings)
     if first < len(lines):
         lines = lines[first:]
     if kind == "table":
@@ -87,8 +94,24 @@ def spans(
     elif kind == "list":
         found = [_span(text, s, e, "item", context) for s, e in _labelled(text, lines)]
     else:
-        found = list(_prose(text, lines))
+        found = list(_prose(text, lines, alone))
     return [part for span in found for part in _bounded(text, span, max_words)]
+
+
+def heading_span(text: str, headings: Sequence[str]) -> Span | None:
+    """Return the innermost of the block's own headings at the beginning of ``text``, if any."""
+    lines = list(_lines(text))
+    count = _own_headings(text, lines, headings)
+    return _span(text, *lines[count - 1], "heading") if count else None
+
+
+def _own_headings(text: str, lines: Sequence[Line], headings: Sequence[str]) -> int:
+    """Return how many of the first ``lines`` are headings of the block."""
+    known = {" ".join(heading.split()) for heading in headings}
+    count = 0
+    while count < len(lines) and " ".join(text[slice(*lines[count])].split()) in known:
+        count += 1
+    return count
 
 
 def _span(text: str, start: int, end: int, kind: SpanKind, header: str | None = None) -> Span:
@@ -121,24 +144,67 @@ def _labelled(text: str, lines: Sequence[Line]) -> Iterator[Line]:
         yield held, held_end
 
 
-def _prose(text: str, lines: Sequence[Line]) -> Iterator[Span]:
-    """Yield sentences; a run of short lines, as in an address, is one span."""
+def _prose(text: str, lines: Sequence[Line], alone: Callable[[str], bool] | None) -> Iterator[Span]:
+    """Yield sentences and items; a run of short lines, as in an address, is one span.
+
+    Short lines that are alike are the items of a list: each is a span.
+    """
     run: list[Line] = []
     for start, end in [*lines, (len(text), len(text))]:
         words = text[start:end].split()
-        total = sum(len(text[slice(*line)].split()) for line in run) + len(words)
         short = 0 < len(words) <= _LABEL_WORDS and words[-1][-1] not in ".!?"
-        if run and (not short or total > _RUN_WORDS):
-            labelled = text[slice(*run[-1])].strip().endswith(":")
-            last = end if labelled and words else run[-1][1]
-            yield _span(text, run[0][0], last, "sentence")
+        single = short and alone is not None and alone(text[start:end].strip())
+        labelled = bool(run) and text[slice(*run[-1])].strip().endswith(":")
+        if run and (not short or single):
+            if labelled and words:
+                run.append((start, end))
+            yield from _runs(text, run)
             run = []
             if labelled and words:
                 continue
-        if short:
+        if short and not single:
             run.append((start, end))
         else:
-            yield from (_span(text, s, e, "sentence") for s, e in _sentences(text, start, end))
+            yield from _line(text, start, end)
+
+
+def _runs(text: str, run: Sequence[Line]) -> Iterator[Span]:
+    """Yield a run of short lines: alike ones by line, others together up to a length."""
+    sizes = [len(text[slice(*line)].split()) for line in run]
+    several = sum(size >= _ALIKE_WORDS for size in sizes)
+    if len(run) >= _ALIKE_LINES and several >= 0.75 * len(run):
+        for start, end in _labelled(text, run):
+            yield _span(text, start, end, "item")
+        return
+    first, total = 0, 0
+    for at, size in enumerate(sizes):
+        held = at > 0 and text[slice(*run[at - 1])].strip().endswith(":")
+        if total and total + size > _RUN_WORDS and not held:
+            yield _span(text, run[first][0], run[at - 1][1], "sentence")
+            first, total = at, 0
+        total += size
+    yield _span(text, run[first][0], run[-1][1], "sentence")
+
+
+def _line(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the sentences of a line; a name or title before the first stop stays with what follows.
+
+    "Jane Roe, Professor. Seaweed, tides." is one item.
+    """
+    found = list(_sentences(text, start, end))
+    if len(found) > 1 and _is_name(text[slice(*found[0])]):
+        if len(text[start:end].split()) <= _ITEM_WORDS:
+            yield _span(text, start, end, "item")
+            return
+        found[:2] = [(found[0][0], found[1][1])]
+    yield from (_span(text, s, e, "sentence") for s, e in found)
+
+
+def _is_name(sentence: str) -> bool:
+    """Return whether a sentence is a few words, all but the small ones with a capital."""
+    words = sentence.split()
+    long = [w for w in words if len(w) > 3 and w[0].isalpha()]
+    return len(words) <= _LABEL_WORDS and bool(long) and all(w[0].isupper() for w in long)
 
 
 def _definitions(text: str, lines: Sequence[Line], lead: str | None) -> Iterator[Span]:
@@ -164,6 +230,9 @@ def _definitions(text: str, lines: Sequence[Line], lead: str | None) -> Iterator
 
 def _rows(text: str, lines: Sequence[Line], context: str | None) -> Iterator[Span]:
     header = context.strip("\n") if context else None
+    if header is None and len(lines) > 2 and "\t" not in text[slice(*lines[0])].strip():
+        # A caption: one cell above a row of several that name the columns.
+        lines = lines[1:] if _is_header(text[slice(*lines[1])]) else lines
     if header is None and len(lines) > 1 and _is_header(text[slice(*lines[0])]):
         header = text[slice(*lines[0])].strip("\n")
         lines = lines[1:]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from retrieval.answer.evidence import Quote
 from retrieval.answer.models import Citation, Claim
-from retrieval.answer.reader import Quote
 from retrieval.errors import SitequestError
 
 NOT_FOUND = "The site does not seem to answer this question."
@@ -42,17 +42,19 @@ def claims(
     return list(found.values())
 
 
-def compose(parts: Sequence[Claim], as_list: bool) -> str:
+def compose(parts: Sequence[Claim], as_list: bool, places: bool = False) -> str:
     """Return the answer's text: the claims as items of a list, or one after the other.
 
     When the claims come from several pages each one is led by its outermost heading, which says
-    what it is about ("BSc Computing: …"); a heading that the claim itself holds is left out.
+    what it is about ("BSc Computing: …"); a heading that the claim itself holds is left out. With
+    ``places`` the question asks where a thing stands: every page that is cited is named.
     """
-    several = len({claim.citations[0].url for claim in parts}) > 1
+    several = places or len({claim.citations[0].url for claim in parts}) > 1
     lines = []
     for claim in parts:
-        path = claim.citations[0].heading_path
-        lead = path[0] if several and path and path[0] not in claim.text else ""
+        cited = claim.citations if places else claim.citations[:1]
+        names = dict.fromkeys((c.heading_path or [c.url])[0] for c in cited) if several else {}
+        lead = "; ".join(name for name in names if name not in claim.text)
         lines.append(f"{lead}: {claim.text}" if lead else claim.text)
     mark = "- " if as_list and len(lines) > 1 else ""
     return "\n".join(mark + line for line in lines)

@@ -118,7 +118,11 @@ class Index:
             self._remember(trace)
         return Answer(
             question=asked.text,
-            answer=NOT_FOUND if response.abstained else compose(response.claims, asked.is_list),
+            answer=(
+                NOT_FOUND
+                if response.abstained
+                else compose(response.claims, asked.is_list, asked.asks_places)
+            ),
             abstained=response.abstained,
             mode=trace.route["mode"],
             claims=response.claims,

@@ -78,6 +78,20 @@ _LIST = re.compile(
     re.IGNORECASE,
 )
 
+_PLACE = (
+    r"(?:pages?|programs?|programmes?|departments?|units?|schools?|colleges?|divisions?|majors?|"
+    r"minors?|sections?|chapters?|sites?|documents?|guides?|policies|policy|groups?|cent(?:er|re)s?)"
+)
+# The places are what has, lists or mentions something, not what something else has.
+_PLACES = re.compile(
+    rf"\b(?:which|what) (?:(?!(?:is|are|was|were|the)\b)[\w-]+ ){{0,2}}{_PLACE} "
+    r"(?:all |both |also )?"
+    r"(?!(?:is|are|was|were|does|do|did|can|could|may|must|will|should|has to|have to|in|of|at|for|"
+    r"belongs?|exists?|i|we|you|the|a|an)\b)\w+"
+    rf"|\b(?:in|on|under|by|at) (?:which|what) (?:[\w-]+ ){{0,2}}{_PLACE}\b",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True)
 class Question:
@@ -92,6 +106,8 @@ class Question:
     """Kind of thing asked for: one of the constants of this module."""
     is_list: bool
     """Several items are asked for."""
+    asks_places: bool = False
+    """The pages, programmes or departments are asked for that have or mention something."""
 
 
 def fold(text: str) -> str:
@@ -147,6 +163,7 @@ def read_question(text: str) -> Question:
         names=_names(text),
         expects=expects,
         is_list=bool(_LIST.search(text)),
+        asks_places=bool(_PLACES.search(text)),
     )
 
 

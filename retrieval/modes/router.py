@@ -70,6 +70,11 @@ RULES: tuple[Rule, ...] = (
         r"(?-i:[A-Z][\w'’-]+)\s+and\s+the\s+(?-i:[A-Z])[^?]*\b(?:each|both|respectively)\b",
     ),
     _rule(
+        "two codes", "navigation", 1.2,
+        r"(?-i:[A-Z][\w&/-]* [A-Z]{0,3}\d+\w* (?:and|or|with|from|than) "
+        r"(?:[A-Z][\w&/-]* ){1,3}[A-Z]{0,3}\d)",
+    ),
+    _rule(
         "where to find", "navigation", 1.3,
         r"\b(?:which|what) (?:web ?)?pages?\b"
         r"|\bwhere (?:can|do|could|should) (?:i|one|we|you|students?) "

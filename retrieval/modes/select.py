@@ -19,11 +19,7 @@ def distinct(site: SiteView, ranked: Sequence[Candidate]) -> list[Candidate]:
     kept = []
     for candidate in ranked:
         row = candidate.row
-        heading = ""
-        if site.words(row) < _SHORT_WORDS:
-            block = site.block(row)
-            heading = (block.heading_path or [block.title])[-1]
-        key = (site.text(row), heading)
+        key = (site.text(row), _meaning(site, row))
         if key in first:
             first[key].alternates.append(row)
             candidate.status = "duplicate"
@@ -31,6 +27,24 @@ def distinct(site: SiteView, ranked: Sequence[Candidate]) -> list[Candidate]:
             first[key] = candidate
             kept.append(candidate)
     return kept
+
+
+def _meaning(site: SiteView, row: int) -> str:
+    """Return the nearest heading of a short block, empty for one that speaks for itself."""
+    if site.words(row) >= _SHORT_WORDS:
+        return ""
+    block = site.block(row)
+    return (block.heading_path or [block.title])[-1]
+
+
+def same_text(site: SiteView, row: int) -> list[int]:
+    """Return the other rows of the index with the text of ``row``, one for each page, in order."""
+    meaning, seen, found = _meaning(site, row), {site.page(row)}, []
+    for other in site.rows_with_text(site.text(row)):
+        if site.page(other) not in seen and _meaning(site, other) == meaning:
+            seen.add(site.page(other))
+            found.append(other)
+    return found
 
 
 def spread(

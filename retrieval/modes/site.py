@@ -63,6 +63,10 @@ class SiteView:
         beyond = row - self.search.rows
         return int(self._text_of[row]) if beyond < 0 else -1 - beyond
 
+    def rows_with_text(self, text: int) -> list[int]:
+        """Return the rows of the index whose text has this number (`text`), in order."""
+        return [int(row) for row in np.flatnonzero(self._text_of == text)]
+
     def words(self, row: int) -> int:
         """Return the words of a block's text."""
         beyond = row - self.search.rows

@@ -17,6 +17,9 @@ _BARE = r"[A-Z][\w'’&.-]*(?:\s+(?:(?:of|and|for|in|&)\s+)?[A-Z0-9][\w'’&.-]*
 _NAME = rf"(?:the\s+)?{_BARE}"
 # Two names with an article between them: "the BSc Computing and the BSc Ecology".
 _NAMES = re.compile(rf"(?P<a>{_NAME})\s+(?:and|or|with|from|to|than)\s+(?P<b>the\s+{_BARE})")
+# Two names with numbers need no article: "SURV 12 and BOT 101".
+_CODE = r"(?:[A-Z][\w&/-]*\s+){1,3}[A-Z]{0,3}\d+\w*"
+_CODES = re.compile(rf"(?P<a>{_CODE})\s+(?:and|or|with|from|to|than)\s+(?P<b>{_CODE})")
 _BOTH = re.compile(r"\bboth\s+(?P<a>.+?)\s+and\s+(?P<b>[^?,]+)", re.IGNORECASE)
 _OR = re.compile(r"[,:]\s*(?P<a>[^,:?]+?),?\s+or\s+(?P<b>[^?]+)", re.IGNORECASE)
 _THAN = re.compile(r"^(?P<a>.+?)\bthan\s+(?P<b>[^?]+)", re.IGNORECASE)
@@ -70,7 +73,7 @@ def _subject(part: str) -> str:
 
 
 def _two_names(question: str) -> list[str]:
-    match = _NAMES.search(question)
+    match = _NAMES.search(question) or _CODES.search(question)
     if not match:
         return []
     frame = f"{question[: match.start()]} {{}} {question[match.end() :]}"
