@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.calibration.fit import (
@@ -73,6 +73,7 @@ def test_the_bias_is_not_penalised() -> None:
     assert np.allclose(weights, 0, atol=1e-6)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=4, max_size=40))
 def test_the_threshold_is_no_worse_than_any_cut_between_scores(rows) -> None:
     p, y = np.array([r[0] for r in rows]), np.array([float(r[1]) for r in rows])

@@ -86,3 +86,23 @@ def test_every_quote_is_a_slice_in_order_without_overlap(text: str, kind: str, l
         end = span.end
     if kind != "table":
         assert "".join("".join(s.quote.split()) for s in found) == "".join(text.split())
+
+
+def test_a_person_and_what_is_said_of_them_is_one_item() -> None:
+    text = (
+        "Jane Roe, Professor. Seaweed, tides, estuaries.\nResearch Profile\nAda Ash, Dean. Peat.\n"
+    )
+    assert quotes(text, "prose") == [
+        "Jane Roe, Professor. Seaweed, tides, estuaries.", "Research Profile",
+        "Ada Ash, Dean. Peat.",
+    ]  # fmt: skip
+
+
+def test_alike_short_lines_are_items() -> None:
+    text = "Ada Ash, PhD, Botany\nBo Bay, PhD, Music\nCy Cole, PhD, Peat\nDi Dow, MFA, Clay\n"
+    assert quotes(text, "prose") == text.splitlines()
+
+
+def test_a_caption_above_the_header_is_left_out() -> None:
+    found = spans("Course List\nCode\tTitle\t\nBOT 101\tMosses\t\n", "table", None, 80)
+    assert [s.read for s in found] == ["Code: BOT 101; Title: Mosses"]

@@ -39,3 +39,10 @@ def test_splitting(text: str, parts: list[str]) -> None:
 @given(st.text(max_size=120), st.integers(0, 3))
 def test_the_limit_holds_and_nothing_fails(text: str, limit: int) -> None:
     assert len(subquestions(text, limit)) <= limit
+
+
+def test_two_codes_are_two_questions() -> None:
+    parts = subquestions("Do SURV 12 and BOT 101 have the same number of units?", 3)
+    assert [("SURV 12" in part, "BOT 101" in part) for part in parts] == [
+        (True, False), (False, True),
+    ]  # fmt: skip
