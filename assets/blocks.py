@@ -3,7 +3,16 @@
 import dagster as dg
 
 from assets.config import SiteConfig
-from assets.shell import MODELS_KEY, Models, asset_key, find_candidate, lock_key, log, result, stage
+from assets.shell import (
+    MODELS_KEY,
+    Models,
+    asset_key,
+    find_candidate,
+    lock_key,
+    log,
+    result,
+    stage,
+)
 from assets.versions import CODE_VERSIONS
 
 
@@ -13,7 +22,7 @@ def blocks_asset(site: SiteConfig) -> dg.AssetsDefinition:
     @dg.asset(
         key=asset_key(site, "blocks"),
         deps=[asset_key(site, "pages")],
-        group_name=site.name,
+        group_name=site.group,
         code_version=CODE_VERSIONS["blocks"],
         required_resource_keys={MODELS_KEY, lock_key(site)},
         description="Blocks under their headings, hyperlinks, distinct texts.",

@@ -15,6 +15,11 @@ from retrieval.models.config import ModelsConfig
 from retrieval.snapshot.layout import SitePaths
 
 
+def identifier(site: str) -> str:
+    """Return the name of a site where Dagster wants an identifier: '-' becomes '_'."""
+    return site.replace("-", "_")
+
+
 class EvaluationConfig(BaseModel):
     """Questions asked of every candidate.
 
@@ -47,6 +52,11 @@ class SiteConfig(BaseModel):
     def paths(self) -> SitePaths:
         """Return where the site's data lie."""
         return SitePaths(self.root, self.name)
+
+    @property
+    def group(self) -> str:
+        """Return the name of the site's asset group in Dagster."""
+        return identifier(self.name)
 
     @property
     def fingerprint(self) -> str:

@@ -13,7 +13,7 @@ def entities_asset(site: SiteConfig) -> dg.AssetsDefinition:
     @dg.asset(
         key=asset_key(site, "entities"),
         deps=[asset_key(site, "mentions"), asset_key(site, "blocks")],
-        group_name=site.name,
+        group_name=site.group,
         required_resource_keys={lock_key(site)},
         code_version=CODE_VERSIONS["entities"],
         description="Resolved entities and the blocks that mention them.",
@@ -40,7 +40,7 @@ def relations_asset(site: SiteConfig) -> dg.AssetsDefinition:
     @dg.asset(
         key=asset_key(site, "relations"),
         deps=[asset_key(site, "entities"), asset_key(site, "facts")],
-        group_name=site.name,
+        group_name=site.group,
         required_resource_keys={lock_key(site)},
         code_version=CODE_VERSIONS["relations"],
         description="Typed edges between entities, each with a block that shows it.",
@@ -64,7 +64,7 @@ def topics_asset(site: SiteConfig) -> dg.AssetsDefinition:
     @dg.asset(
         key=asset_key(site, "topics"),
         deps=[asset_key(site, "entities")],
-        group_name=site.name,
+        group_name=site.group,
         required_resource_keys={lock_key(site)},
         code_version=CODE_VERSIONS["topics"],
         description="Topics of the site and their edges to entities and blocks.",

@@ -3,7 +3,15 @@
 import dagster as dg
 
 from assets.config import SiteConfig
-from assets.shell import MODELS_KEY, Models, asset_key, find_candidate, lock_key, result, stage
+from assets.shell import (
+    MODELS_KEY,
+    Models,
+    asset_key,
+    find_candidate,
+    lock_key,
+    result,
+    stage,
+)
 from assets.versions import CODE_VERSIONS
 
 
@@ -13,7 +21,7 @@ def mentions_asset(site: SiteConfig) -> dg.AssetsDefinition:
     @dg.asset(
         key=asset_key(site, "mentions"),
         deps=[asset_key(site, "blocks")],
-        group_name=site.name,
+        group_name=site.group,
         code_version=CODE_VERSIONS["mentions"],
         required_resource_keys={MODELS_KEY, lock_key(site)},
         description="Entity mentions per distinct kept text.",
@@ -42,7 +50,7 @@ def facts_asset(site: SiteConfig) -> dg.AssetsDefinition:
     @dg.asset(
         key=asset_key(site, "facts"),
         deps=[asset_key(site, "blocks")],
-        group_name=site.name,
+        group_name=site.group,
         required_resource_keys={lock_key(site)},
         code_version=CODE_VERSIONS["facts"],
         description="Labels and values from tables, definition lists and labelled lines.",

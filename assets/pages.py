@@ -25,7 +25,7 @@ def site_observation(site: SiteConfig) -> dg.AssetsDefinition:
     """Build the observable `site` asset: robots, sitemap and the seeds' validators, hashed."""
 
     key = asset_key(site, "site")
-    spec = dg.AssetSpec(key, group_name=site.name, description="The website, as it is now.")
+    spec = dg.AssetSpec(key, group_name=site.group, description="The website, as it is now.")
 
     def observe_site() -> dg.ObserveResult:
         return dg.ObserveResult(asset_key=key, data_version=dg.DataVersion(probe(site.crawl)))
@@ -33,7 +33,7 @@ def site_observation(site: SiteConfig) -> dg.AssetsDefinition:
     with warnings.catch_warnings():
         # Pinned to one version of Dagster, a beta function cannot change under us.
         warnings.simplefilter("ignore", dg.BetaWarning)
-        decorate = dg.multi_observable_source_asset(specs=[spec], name=f"{key.path[0]}__site")
+        decorate = dg.multi_observable_source_asset(specs=[spec], name=f"{site.group}__site")
         observed: dg.AssetsDefinition = decorate(observe_site)
     return observed
 
@@ -48,7 +48,7 @@ def pages_asset(site: SiteConfig) -> dg.AssetsDefinition:
     @dg.asset(
         key=asset_key(site, "pages"),
         deps=[asset_key(site, "site")],
-        group_name=site.name,
+        group_name=site.group,
         required_resource_keys={lock_key(site)},
         code_version=CODE_VERSIONS["pages"],
         output_required=False,

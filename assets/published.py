@@ -20,7 +20,7 @@ def published_asset(site: SiteConfig) -> dg.AssetsDefinition:
     @dg.asset(
         key=asset_key(site, "published_snapshot"),
         deps=[asset_key(site, "candidate_report")],
-        group_name=site.name,
+        group_name=site.group,
         required_resource_keys={lock_key(site)},
         code_version=CODE_VERSIONS["published_snapshot"],
         description="The snapshot that readers open: LATEST.",

@@ -10,7 +10,15 @@ from assets.checks.names import CHECKS
 from assets.config import SiteConfig
 from assets.publishing.candidate import Candidate
 from assets.publishing.publish import hold
-from assets.shell import MODELS_KEY, Models, asset_key, find_candidate, lock_key, log, stage
+from assets.shell import (
+    MODELS_KEY,
+    Models,
+    asset_key,
+    find_candidate,
+    lock_key,
+    log,
+    stage,
+)
 from assets.stage import load
 from assets.versions import CODE_VERSIONS
 from retrieval.models.load import verify_model
@@ -30,7 +38,7 @@ def report_asset(site: SiteConfig) -> dg.AssetsDefinition:
     @dg.asset(
         key=key,
         deps=[asset_key(site, name) for name in ("vectors", "relations", "topics", "facts")],
-        group_name=site.name,
+        group_name=site.group,
         code_version=CODE_VERSIONS["candidate_report"],
         required_resource_keys={MODELS_KEY, lock_key(site)},
         check_specs=[

@@ -46,7 +46,7 @@ def asset_key(site: SiteConfig, name: str) -> dg.AssetKey:
 
 def lock_key(site: SiteConfig) -> str:
     """Return the resource key of the site's writer lock."""
-    return f"writer_lock_{site.name.replace('-', '_')}"
+    return f"writer_lock_{site.group}"
 
 
 def find_candidate(context: dg.AssetExecutionContext, site: SiteConfig) -> Candidate:

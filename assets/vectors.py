@@ -3,7 +3,15 @@
 import dagster as dg
 
 from assets.config import SiteConfig
-from assets.shell import MODELS_KEY, Models, asset_key, find_candidate, lock_key, log, stage
+from assets.shell import (
+    MODELS_KEY,
+    Models,
+    asset_key,
+    find_candidate,
+    lock_key,
+    log,
+    stage,
+)
 from assets.versions import CODE_VERSIONS
 
 
@@ -15,7 +23,7 @@ def vectors_asset(site: SiteConfig) -> dg.AssetsDefinition:
         deps=[
             asset_key(site, name) for name in ("blocks", "facts", "entities", "relations", "topics")
         ],
-        group_name=site.name,
+        group_name=site.group,
         code_version=CODE_VERSIONS["vectors"],
         required_resource_keys={MODELS_KEY, lock_key(site)},
         description="Vectors in LanceDB; the mirror, BM25 and graph files of search/.",

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from assets.config import identifier
+
 if TYPE_CHECKING:
     from dagster._core.definitions.unresolved_asset_job_definition import (
         UnresolvedAssetJobDefinition,
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 def job_name(site: str) -> str:
     """Return the name of the sync job of a site (Dagster allows no '-' in names)."""
-    return f"sync_{site.replace('-', '_')}"
+    return f"sync_{identifier(site)}"
 
 
 def sync_job(site: str) -> UnresolvedAssetJobDefinition:
@@ -24,7 +26,7 @@ def sync_job(site: str) -> UnresolvedAssetJobDefinition:
     return dg.define_asset_job(
         job_name(site),
         # The observation of the site is not part of it: the crawl itself asks politely.
-        selection=dg.AssetSelection.groups(site)
+        selection=dg.AssetSelection.groups(identifier(site))
         - dg.AssetSelection.assets(dg.AssetKey([site, "site"])),
         executor_def=dg.in_process_executor,
         tags={"sitequest/site": site},

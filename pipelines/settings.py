@@ -10,11 +10,12 @@ import os
 import re
 from pathlib import Path
 from typing import Any, Literal
+from zoneinfo import available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from assets.checks.config import ChecksConfig
-from assets.config import EvaluationConfig, SiteConfig
+from assets.config import EvaluationConfig, SiteConfig, identifier
 from assets.crawling.config import CrawlConfig
 from assets.parsing.page import ParseConfig
 from retrieval.config import RetrievalConfig
@@ -22,15 +23,22 @@ from retrieval.errors import BadInputError
 from retrieval.models.config import ModelsConfig
 
 CONFIG_ENV = "SITEQUEST_CONFIG"
+HELP = "See docs/configuration.md, or let `sitequest init URL` write a file to begin with."
 CONFIG_NAMES = (Path("sites.yaml"), Path(".sitequest/sites.yaml"))
-SITE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+SITE_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Scope(_Section):
+class _Numbers(_Section):
+    """A section of numbers: true is not 1, "10" is not 10, and infinity is no budget."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+
+class Scope(_Numbers):
     """Which URLs belong to the site; keys and defaults are those of `CrawlConfig`."""
 
     hosts: list[str] | None = None
@@ -39,7 +47,7 @@ class Scope(_Section):
     max_depth: int | None = None
 
 
-class Budgets(_Section):
+class Budgets(_Numbers):
     """What a crawl may cost; keys and defaults are those of `CrawlConfig`."""
 
     max_pages: int | None = None
@@ -47,7 +55,7 @@ class Budgets(_Section):
     max_total_bytes: int | None = None
 
 
-class Politeness(_Section):
+class Politeness(_Numbers):
     """How the crawler behaves; keys and defaults are those of `CrawlConfig`."""
 
     concurrency: int | None = None
@@ -76,6 +84,13 @@ class Schedule(_Section):
 
         if not is_valid_cron_string(value):
             raise ValueError(f"not a cron expression: {value!r} (for example '0 3 * * *')")
+        return value
+
+    @field_validator("timezone")
+    @classmethod
+    def _zone(cls, value: str) -> str:
+        if value not in available_timezones():
+            raise ValueError(f"not a time zone: {value!r} (for example 'Europe/Vienna')")
         return value
 
 
@@ -121,7 +136,9 @@ class Settings(_Section):
     def _names(cls, value: dict[str, SiteSettings]) -> dict[str, SiteSettings]:
         for name in value:
             if not SITE_NAME.fullmatch(name):
-                raise ValueError(f"site name {name!r}: use a-z, 0-9, '-' and '_'")
+                raise ValueError(f"site name {name[:80]!r}: at most 64 of a-z, 0-9, '-' and '_'")
+        if len({identifier(name) for name in value}) < len(value):
+            raise ValueError("two site names differ only in '-' and '_'")
         return value
 
     def site(self, name: str) -> SiteConfig:
@@ -164,7 +181,8 @@ def find_config(explicit: Path | None = None) -> Path:
     named = explicit or (Path(os.environ[CONFIG_ENV]) if os.environ.get(CONFIG_ENV) else None)
     if named is not None:
         if not named.is_file():
-            raise BadInputError(f"There is no file {named}.", "Check --config or SITEQUEST_CONFIG.")
+            what = "is a directory" if named.is_dir() else "does not exist"
+            raise BadInputError(f"{named} {what}.", "Check --config or SITEQUEST_CONFIG.")
         return named
     for candidate in CONFIG_NAMES:
         if candidate.is_file():
@@ -181,29 +199,30 @@ def load_settings(path: Path) -> Settings:
     Raises BadInputError that names the file, the key and the line of the first mistakes.
     """
     from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
         tree = YAML(typ="rt").load(path.read_text(encoding="utf-8"))
     except MarkedYAMLError as error:
         mark = error.problem_mark
         line = mark.line + 1 if mark else 1
-        raise BadInputError(f"{path}, line {line}: not valid YAML: {error.problem}.") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{path} cannot be read: {error}.") from error
+        raise BadInputError(
+            f"{path}, line {line}: not valid YAML: {error.problem}.", HELP
+        ) from error
+    except (OSError, ValueError, RecursionError, YAMLError) as error:
+        told = " ".join(str(error).split())[:200]
+        raise BadInputError(f"{path} cannot be read: {told}.", HELP) from error
     if not isinstance(tree, dict):
-        raise BadInputError(f"{path}: expected keys `root` and `sites`.", "See `sitequest init`.")
+        raise BadInputError(f"{path}: expected a mapping with the key `sites`.", HELP)
     try:
         settings = Settings.model_validate(_plain(tree))
     except ValidationError as error:
-        raise BadInputError(_explain(path, tree, error), "See docs/configuration.md.") from error
+        raise BadInputError(_explain(path, tree, error), HELP) from error
     for name, site in settings.sites.items():
         try:
             site.crawl_config()
         except ValidationError as error:
-            raise BadInputError(
-                _explain(path, tree, error, ("sites", name)), "See docs/configuration.md."
-            ) from error
+            raise BadInputError(_explain(path, tree, error, ("sites", name)), HELP) from error
     root = settings.root
     return settings.model_copy(update={"root": (path.parent / root).resolve()})
 
