@@ -24,6 +24,12 @@ from retrieval.snapshot.reader import SiteStore, open_dir
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
+class InterruptedSyncError(SitequestError):
+    """Somebody ended the sync."""
+
+    exit_code = 130
+
+
 @dataclass(frozen=True)
 class SyncReport:
     """What a sync did.
@@ -62,7 +68,7 @@ def sync(
         run_id = str(uuid4())
         try:
             job.execute_in_process(instance=instance, run_id=run_id, tags=tags, run_config=QUIET)
-        except Exception as error:
+        except BaseException as error:
             report = _find(paths, run_id)
             if report is None or report.status != "held":
                 _drop_candidate(paths, run_id)
@@ -79,6 +85,10 @@ def _drop_candidate(paths: SitePaths, run_id: str) -> None:
 
 def _cause(error: BaseException) -> SitequestError:
     """Return the SitequestError behind what Dagster raised, or one that says what happened."""
+    from dagster._core.errors import DagsterExecutionInterruptedError
+
+    if isinstance(error, (KeyboardInterrupt, DagsterExecutionInterruptedError)):
+        return InterruptedSyncError("The sync was interrupted.", "LATEST is as it was; sync again.")
     chain: list[BaseException] = []
     link: BaseException | None = error
     while link is not None and link not in chain:  # Dagster's contexts can form a ring

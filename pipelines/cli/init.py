@@ -79,7 +79,12 @@ def init(
         raise BadInputError(f"{output} exists.", "Add the site there by hand, or use --force.")
     site = name or _name(parts.hostname)
     text = TEMPLATE.format(name=site, url=parts._replace(fragment="").geturl(), host=parts.netloc)
-    output.write_text(text, encoding="utf-8")
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadInputError(
+            f"{output} cannot be written: {error.strerror}.", "Name another file with --output."
+        ) from error
     _check(output)
     if as_json:
         print_json({"config": str(output), "site": site})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -31,10 +32,15 @@ def site_server(
         typer.Argument(help="VERSION=DIRECTORY of unpacked sites; nothing: the demo site."),
     ] = None,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="Port (0: a free one).")] = 8000,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port (0: a free one).")
+    ] = 8000,
     version: Annotated[str | None, typer.Option("--version", help="Version served first.")] = None,
     admin_port: Annotated[
-        int, typer.Option("--admin-port", help="Port of the admin address (0: a free one).")
+        int,
+        typer.Option(
+            "--admin-port", min=0, max=65535, help="Port of the admin address (0: a free one)."
+        ),
     ] = 0,
     validators: Annotated[
         bool, typer.Option("--validators/--no-validators", help="Send ETag and Last-Modified.")
@@ -100,7 +106,7 @@ def _source(roots: list[str]) -> SiteSource:
 
 
 def dagster(
-    port: Annotated[int, typer.Option("--port", help="Port of the UI.")] = 3000,
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port of the UI.")] = 3000,
     config: ConfigOption = None,
 ) -> None:
     """Open Dagster's UI with its daemon (schedules, sensors) until interrupted."""
@@ -117,6 +123,13 @@ def dagster(
     command = dagster_command(
         "dev", "-m", "pipelines.definitions", "-h", "127.0.0.1", "-p", str(port)
     )
-    code = subprocess.call(command, env=environment, cwd=settings.root)
+    process = subprocess.Popen(command, env=environment, cwd=settings.root)
+    try:
+        code = process.wait()
+    finally:
+        if process.poll() is None:
+            # Interrupted or terminated: the services below must not outlive this process.
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=30)
     if code not in (0, 130, -2):
         raise SitequestError(f"Dagster ended with exit code {code}.", "Is the port free?")

@@ -50,12 +50,20 @@ def snapshots(
         [
             ("* " if m.id == latest else "  ") + m.id,
             m.label,
-            f"{m.created:%Y-%m-%d %H:%M} UTC",
+            f"{m.created:%Y-%m-%d %H:%M}",
             *(m.tables[t].rows for t in ("pages", "blocks", "facts", "entities") if t in m.tables),
         ]
         for m in manifests
     ]
-    columns = ["snapshot (* published)", "label", "created", "pages", "blocks", "facts", "entities"]
+    columns = [
+        "snapshot (* published)",
+        "label",
+        "created (UTC)",
+        "pages",
+        "blocks",
+        "facts",
+        "entities",
+    ]
     print_table(f"Snapshots of {store.paths.site}", columns, rows)
 
 

@@ -82,7 +82,11 @@ def show(report: SyncReport) -> None:
     if report.status == "held":
         reason = manifest.verdict.reason if manifest.verdict else ""
         stderr.print(f"held: {reason}", style="bold red", markup=False)
-        stderr.print(f"kept under {report.directory}; the published snapshot stays as it was.")
+        stays = "the published snapshot stays" if manifest.parent else "nothing is published yet"
+        stderr.print(f"kept under {report.directory}; {stays}.", markup=False)
+        stderr.print(
+            "remedy: mend the site, its configuration or the limits (`checks`); sync again."
+        )
     else:
         stdout.print(f'Published {manifest.id}. Ask it: sitequest ask "…" --site {report.site}')
 

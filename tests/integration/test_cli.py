@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -194,3 +195,63 @@ def test_a_model_file_with_another_hash_is_refused(demo_index: DemoIndex, tmp_pa
     done = demo_index.cli("ask", "Who leads the library?", config=config)
     assert_error(done, 1, "model.onnx", "bge-small-en-v1.5", "pip install")
     config.unlink()
+
+
+EVIL = (
+    "<title>Gate\x1b[31m fees</title><h1>Gate fees</h1>"
+    "<p>The gate fee is 12 pounds \x1b]0;PWNED\x07 per term [bold]now[/bold] \u202eevil.</p>"
+)
+
+
+def test_crawled_text_is_shown_and_never_obeyed(
+    demo_index: DemoIndex, tmp_path: Path, serve_site
+) -> None:  # type: ignore[no-untyped-def]
+    """Also: a site's name may hold a '-'."""
+    server: SiteServer = serve_site({"/": EVIL})
+    config = tmp_path / "sites.yaml"
+    text = SITES.format(seed="http://bad.example/", at=server.url)
+    config.write_text(text.replace("  bad:", "  my-bad:"))
+    done = demo_index.cli("sync", config=config)
+    assert done.returncode == 0, done.stderr
+    answer = demo_index.cli("ask", "How much is the gate fee?", config=config)
+    assert answer.returncode == 0, answer.stderr
+    assert "12 pounds" in answer.stdout
+    assert "[bold]now[/bold]" in answer.stdout
+    for stream in (answer.stdout, answer.stderr, done.stdout, done.stderr):
+        assert not {"\x1b", "\x07", "\u202e"} & set(stream)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["ask"], ["ask", "x", "--mode", "bogus"], ["eval"], ["diff", "v1"]]
+)
+def test_usage_errors_are_json_too(demo_index: DemoIndex, arguments: list[str]) -> None:
+    done = demo_index.cli(*arguments, "--json")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["exit_code"] == 2
+
+
+def test_a_terminated_sync_says_so_and_leaves_nothing(tmp_path: Path, serve_site) -> None:  # type: ignore[no-untyped-def]
+    import signal
+    import subprocess
+    import time
+
+    from pipelines.siteserver.faults import Fault
+
+    server: SiteServer = serve_site({"/": "<h1>Slow</h1>", "/robots.txt": ""})
+    server.set_faults(Fault(kind="latency", path="/$", seconds=60))
+    config = tmp_path / "sites.yaml"
+    config.write_text(SITES.format(seed="http://bad.example/", at=server.url))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipelines.cli.main", "sync", "-q", "-c", str(config)],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not [entry for entry in server.requests() if entry.path == "/robots.txt"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in told
+    assert "Traceback" not in told
+    assert not list((tmp_path / "data/bad").glob("staging/*"))
