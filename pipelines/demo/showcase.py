@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-DIRECT = "How much deposit do overseas students pay?"
+DIRECT = "How large a deposit do students from overseas have to pay?"
 """Answered by one passage of one page."""
 
 NAVIGATION = "How many places do the BSc Computing and the BSc Estuary Ecology each have?"

@@ -72,7 +72,7 @@ def test_killed_and_resumed_gives_the_same_set(tmp_path: Path, serve_site: Serve
     expected = build_pages(report.journal, None, now=now, config=config)
 
     broken = SitePaths(tmp_path, "broken")
-    server.set_faults(Fault(kind="latency", seconds=0.02))
+    server.set_faults(Fault(kind="latency", seconds=0.3))
     killed: list[int] = []
 
     def kill_once(event: dict[str, Any]) -> None:

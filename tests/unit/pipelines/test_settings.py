@@ -65,7 +65,7 @@ def test_a_mistake_is_named_with_key_and_line(
 
 
 def test_broken_yaml_names_the_line(tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="line 2"):
+    with pytest.raises(BadInputError, match="line 3"):
         load_settings(write(tmp_path, "root: data\nsites: {one: [\n"))
 
 
