@@ -27,6 +27,7 @@ from retrieval.snapshot.pagechanges import page_changes
 from retrieval.snapshot.reader import open_dir
 
 HOME = Path(".sitequest")
+PORT = 8377
 SITE = "demo"
 
 
@@ -34,14 +35,22 @@ def main() -> int:
     """Run the demo; returns the exit code."""
     began = time.perf_counter()
     try:
-        with SiteServer(DemoSource(), "v1") as server, progress(quiet=False):
+        with _serve() as server, progress(quiet=False):
             settings = load_settings(write_config(HOME, server.url))
             _run(settings, server)
+            _next_steps(time.perf_counter() - began, server.url.rpartition(":")[2])
     except SitequestError as error:
         print_error(error, as_json=False)
         return error.exit_code
-    _next_steps(time.perf_counter() - began)
     return 0
+
+
+def _serve() -> SiteServer:
+    """Start serving version 1, on the demo's own port where that is free."""
+    try:
+        return SiteServer(DemoSource(), "v1", port=PORT).start()
+    except OSError:
+        return SiteServer(DemoSource(), "v1").start()
 
 
 def write_config(home: Path, served_at: str) -> Path:
@@ -113,19 +122,30 @@ def _title(text: str) -> None:
     stdout.print(f"\n== {text}", style="bold cyan", markup=False)
 
 
-def _next_steps(seconds: float) -> None:
+def _next_steps(seconds: float, port: str) -> None:
     _title(f"Done in {seconds:.0f} s. What next")
-    for command, what in NEXT:
-        stdout.print(f"  {command:<44}{what}", markup=False)
+    serve = f".venv/bin/sitequest site-server --port {port}"
+    steps = [*NEXT, (serve, "serve the demo site again: doctor and sync need it")]
+    for command, what in [*steps, *OWN_SITE]:
+        stdout.print(f"  {command:<46}{what}", markup=False)
 
 
 NEXT = (
     ("make dagster", "the lineage, checks and plots in Dagster's UI"),
     ('.venv/bin/sitequest ask "…" --as-of v1', "ask the demo site yourself (also --json)"),
     (".venv/bin/sitequest diff v1 v2", "what changed between the two versions"),
-    (".venv/bin/sitequest init https://your.site/", "write a sites.yaml for your own site"),
+)
+OWN_SITE = (
+    (
+        ".venv/bin/sitequest init https://your.site/",
+        "your own site: writes sites.yaml, which wins from then on",
+    ),
     (".venv/bin/sitequest doctor", "check that everything is there"),
     (".venv/bin/sitequest sync", "build your index"),
+    (
+        ".venv/bin/sitequest ask … -c .sitequest/sites.yaml",
+        "the demo, once you have your own sites.yaml",
+    ),
 )
 
 
