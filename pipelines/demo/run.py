@@ -8,6 +8,7 @@ Everything goes to ./.sitequest; running it again works and takes what is there 
 from __future__ import annotations
 
 import json
+import socket
 import sys
 import time
 from pathlib import Path
@@ -35,7 +36,7 @@ def main() -> int:
     """Run the demo; returns the exit code."""
     began = time.perf_counter()
     try:
-        with _serve() as server, progress(quiet=False):
+        with SiteServer(DemoSource(), "v1", port=_port()) as server, progress(quiet=False):
             settings = load_settings(write_config(HOME, server.url))
             _run(settings, server)
             _next_steps(time.perf_counter() - began, server.url.rpartition(":")[2])
@@ -45,12 +46,15 @@ def main() -> int:
     return 0
 
 
-def _serve() -> SiteServer:
-    """Start serving version 1, on the demo's own port where that is free."""
-    try:
-        return SiteServer(DemoSource(), "v1", port=PORT).start()
-    except OSError:
-        return SiteServer(DemoSource(), "v1").start()
+def _port() -> int:
+    """Return the demo's own port where it is free, else 0: any free one."""
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", PORT))
+        except OSError:
+            return 0
+    return PORT
 
 
 def write_config(home: Path, served_at: str) -> Path:
