@@ -94,6 +94,11 @@ def counts(nouns: frozenset[str], text: str) -> bool:
     return False
 
 
+def asks_size(question: str) -> bool:
+    """Return whether ``question`` asks for the size of a thing as titles state it: its units."""
+    return bool(_UNITS.search(question))
+
+
 def closes_with_number(text: str) -> bool:
     """Return whether ``text`` ends in a number in brackets, as a title with its size does."""
     return bool(_CLOSING.search(text))

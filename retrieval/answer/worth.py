@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from retrieval.answer.expected import closes_with_number, counted, counts, has_expected
+from retrieval.answer.expected import asks_size, closes_with_number, counted, counts, has_expected
 from retrieval.modes.coverage import Idf, Lexis
 from retrieval.modes.question import (
     ANY,
@@ -53,7 +53,9 @@ def states(
     numbers = {stem(w) for w in question.words if any(c.isdigit() for c in w)}
     if not numbers <= found | near:
         return 0.0
-    bracketed = question.expects == NUMBER and closes_with_number(quote)
+    bracketed = (
+        question.expects == NUMBER and asks_size(question.text) and closes_with_number(quote)
+    )
     if nouns and (bracketed or counts(nouns, quote)):
         # A title may bracket its number without the noun: the noun counts as said.
         said = found | (nouns if bracketed else frozenset())

@@ -61,3 +61,14 @@ def test_a_path_or_a_quoted_heading_is_explicit() -> None:
 )
 def test_questions_for_the_places_of_a_thing(question: str, places: bool) -> None:
     assert read_question(question).asks_places is places
+
+
+def test_a_number_in_brackets_is_the_size_of_a_thing_and_nothing_else() -> None:
+    none = frozenset[str]()
+    for question, held in (
+        ("How many units is SURV 12?", 1.0),
+        ("How many students are in SURV 12?", 0.0),
+    ):
+        asked = read_question(question)
+        lexis = Lexis.of(asked, lambda word: 1.0)
+        assert states(asked, "SURV 12 Tides (4)", True, none, lexis) == held
