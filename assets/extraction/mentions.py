@@ -13,11 +13,12 @@ import pyarrow as pa
 
 from assets.extraction import patterns, sitenames
 from assets.extraction.casing import COMMON_SHARE, PLAIN_SHARE, begins_sentence, lower_shares
+from assets.extraction.lines import Lines
 from assets.extraction.ner import Ner
 from retrieval.index.gazetteer import NameMatcher
 from retrieval.snapshot.schemas import enforce
 
-VERSION = "1"
+VERSION = "2"
 GAZETTEER = "gazetteer"
 GAZETTEER_VERSION = f"{VERSION}.{sitenames.VERSION}"
 _NER_KINDS = ("prose", "list")
@@ -36,6 +37,12 @@ _COLUMNS = ["text_hash", "start", "end", "type", "surface", "confidence", "extra
 _RAW_SCHEMA = {
     "text_hash": pl.String, "start": pl.Int32, "end": pl.Int32, "type": pl.String,
     "confidence": pl.Float32,
+}  # fmt: skip
+
+
+_FOUND = {
+    "number": pl.UInt32, "start": pl.Int32, "end": pl.Int32, "type": pl.String,
+    "confidence": pl.Float32, "surface": pl.String,
 }  # fmt: skip
 
 
@@ -161,21 +168,20 @@ def _pieces(text: str, start: int, end: int) -> list[tuple[int, int]]:
 def _gazetteer_rows(
     pages: pl.DataFrame, blocks: pl.DataFrame, links: pl.DataFrame, kinds: pl.DataFrame
 ) -> pl.DataFrame:
-    """Find the site's own names in all texts."""
+    """Find the site's own names in all lines."""
     names, surfaces = sitenames.site_names(pages, blocks, links)
     wanted = _searchable(names, surfaces, lower_shares(kinds))
     matcher = NameMatcher(entry[0] for entry in wanted)
+    lines = Lines.of(kinds)
     rows = []
-    for text_hash, text in kinds.select("text_hash", "text").iter_rows():
-        for index, start, end in matcher.find(text):
+    for number, line in lines.said.iter_rows():
+        for index, start, end in matcher.find(line):
             _, surface, type_, confidence, plain = wanted[index]
-            found = text[start:end]
-            factor = _case_factor(surface, found, plain, begins_sentence(text, start))
+            found = line[start:end]
+            factor = _case_factor(surface, found, plain, begins_sentence(line, start))
             if factor:
-                rows.append((text_hash, start, end, type_, found, confidence * factor))
-    schema = {**_RAW_SCHEMA, "surface": pl.String}
-    order = ["text_hash", "start", "end", "type", "surface", "confidence"]
-    return pl.DataFrame(rows, schema={c: schema[c] for c in order}, orient="row").with_columns(
+                rows.append((number, start, end, type_, confidence * factor, found))
+    return lines.spread(pl.DataFrame(rows, schema=_FOUND, orient="row")).with_columns(
         extractor=pl.lit(GAZETTEER), extractor_version=pl.lit(GAZETTEER_VERSION)
     )
 

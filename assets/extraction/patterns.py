@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import polars as pl
 
+from assets.extraction.lines import Lines
 from assets.extraction.roles import ROLE_PATTERN
 
 VERSION = "1"
@@ -107,9 +108,13 @@ PATTERNS = (
         rf"(?m)^{PERSON_NAME}(?=,{_GAP}(?:[\w/&-]+{_GAP}){{0,4}}{ROLE_PATTERN}\b)",
         rf"(?m)^\p{{Lu}}[^,\n\t]{{3,50}},[ \u00a0].*{ROLE_PATTERN}",
     ),
-    _p("CODE", 0.9, rf"(?<![\w&-]){CODE}(?![\w-]|\.\d)", r"[A-Z&]{2}[ \u00a0][A-Z]{0,2}\d"),
+    _p("CODE", 0.9, rf"(?<![\w&-]){CODE}(?![\w-]|\.\d)", r"[A-Z&][ \u00a0][A-Z]{0,2}\d"),
 )  # fmt: skip
 
+_FOUND = {
+    "number": pl.UInt32, "start": pl.Int32, "end": pl.Int32, "type": pl.String,
+    "confidence": pl.Float32,
+}  # fmt: skip
 # Titles that may be followed by the name of what is led: "Dean Engineering" is no person.
 _BARE_TITLES = re.compile(r"(?:Dean|Rector|Provost|Chancellor)\s")
 _CODE_AT_START = re.compile(rf"{CODE}(?![\w-]|\.\d)")
@@ -156,38 +161,20 @@ def pattern_rows(texts: pl.DataFrame) -> pl.DataFrame:
     Columns: text_hash, start, end, type, confidence. Where two patterns overlap the one listed
     first in `PATTERNS` keeps the span.
     """
-    hashes: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    types: list[str] = []
-    confidences: list[float] = []
-    taken: dict[str, list[tuple[int, int]]] = {}
+    lines = Lines.of(texts)
+    rows: list[tuple[int, int, int, str, float]] = []
+    taken: dict[int, list[tuple[int, int]]] = {}
     for pattern in PATTERNS:
-        gated = texts.filter(pl.col("text").str.contains(pattern.gate))
-        for text_hash, text in gated.select("text_hash", "text").iter_rows():
-            spans = taken.setdefault(text_hash, [])
-            for start, end in scan(pattern, text):
-                if any(start < e and s < end for s, e in spans):
-                    continue
-                spans.append((start, end))
-                hashes.append(text_hash)
-                starts.append(start)
-                ends.append(end)
-                types.append(pattern.type)
-                confidences.append(pattern.confidence)
-    return pl.DataFrame(
-        {
-            "text_hash": hashes,
-            "start": starts,
-            "end": ends,
-            "type": types,
-            "confidence": confidences,
-        },
-        schema={
-            "text_hash": pl.String,
-            "start": pl.Int32,
-            "end": pl.Int32,
-            "type": pl.String,
-            "confidence": pl.Float32,
-        },
+        gated = lines.said.filter(pl.col("line").str.contains(pattern.gate))
+        for number, line in gated.iter_rows():
+            spans = scan(pattern, line)
+            if not spans:
+                continue
+            before = taken.setdefault(number, [])
+            for start, end in spans:
+                if not any(start < e and s < end for s, e in before):
+                    before.append((start, end))
+                    rows.append((number, start, end, pattern.type, pattern.confidence))
+    return lines.spread(pl.DataFrame(rows, schema=_FOUND, orient="row")).select(
+        "text_hash", "start", "end", "type", "confidence"
     )

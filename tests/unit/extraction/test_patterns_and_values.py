@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.extraction.patterns import leading_code, pattern_rows
@@ -42,6 +42,7 @@ def test_patterns(text: str, expected: list[tuple[str, str]]) -> None:
     assert _found(text) == expected
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_spans_lie_in_the_text_and_do_not_overlap(text: str) -> None:
     rows = pattern_rows(pl.DataFrame({"text_hash": ["x"], "text": [text]}, schema_overrides={
