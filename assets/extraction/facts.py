@@ -19,7 +19,9 @@ from retrieval.index.gazetteer import normalise
 from retrieval.snapshot import ids
 from retrieval.snapshot.schemas import enforce
 
-VERSION = "1"
+VERSION = "2"
+_PAIR = ["block_id", "subject_text", "label", "value", "extractor", "again", "own_heading",
+         "value_type"]  # fmt: skip
 _GENERIC_PAGES = 3  # a heading on so many pages names a part of any page, not a thing
 _SHORT_BODY_WORDS = 25
 _BOILERPLATE_LABELS = 20  # a value that so many different labels have is a control's text
@@ -46,7 +48,8 @@ def build_facts(
     used = _used_blocks(blocks, texts)
     pairs = _paired(used, texts)
     headed = pl.concat([_heading_pairs(used, texts, pairs), _heading_units(used)])
-    pairs = pl.concat([pairs, headed.with_columns(value_type=value_type(pl.col("value")))])
+    headed = headed.with_columns(value_type=value_type(pl.col("value")))
+    pairs = _stating(pl.concat([pairs, headed]))
     told = _with_subjects(pairs, used, names, surfaces, links)
     table = _identified(told).with_columns(extractor_version=pl.lit(VERSION))
     columns = ["fact_id", "subject_id", "subject", "label", "value", "value_type", "block_id",
@@ -96,21 +99,14 @@ def _paired(used: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     own_line = (pl.col("row") == 0) & (
         pl.col("heading") == pl.format("{}: {}", "label", "value")
     ).fill_null(False)
+    again = (pl.col("extractor") == "line") & pl.col("heading").str.contains(
+        pl.format("{}: {}", "label", pl.col("value").str.extract(r"^(\S+)")), literal=True
+    )
     return (
         pairs.join(keys, on=["text_hash", "kind", "context"], nulls_equal=True)
         .filter(~((pl.col("extractor") == "line") & own_line))
-        .with_columns(own_heading=pl.lit(False))
-        .select(
-            "block_id",
-            "row",
-            "nth",
-            "subject_text",
-            "label",
-            "value",
-            "extractor",
-            "own_heading",
-            "value_type",
-        )
+        .with_columns(again=again.fill_null(False), own_heading=pl.lit(False))
+        .select(_PAIR)
     )
 
 
@@ -125,6 +121,15 @@ def _without_boilerplate(pairs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _stating(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Drop what states nothing: a heading said again, a header row as values, mere punctuation."""
+    return pairs.filter(
+        ~pl.col("again")
+        & (pl.col("label").str.to_lowercase() != pl.col("value").str.to_lowercase())
+        & pl.col("value").str.contains(r"[\p{L}\p{N}\p{S}]")
+    )
+
+
 def _heading_pairs(used: pl.DataFrame, texts: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     """Return headings with a short body that is their only block: the heading is the label."""
     alone = (
@@ -136,13 +141,12 @@ def _heading_pairs(used: pl.DataFrame, texts: pl.DataFrame, pairs: pl.DataFrame)
     )
     return alone.select(
         "block_id",
-        row=pl.lit(0, pl.Int32),
-        nth=pl.lit(0, pl.Int32),
         subject_text=pl.lit(None, pl.String),
         label=fold(pl.col("path").list.last()),
         # A text that opens a section begins with the heading's own line.
         value=fold(pl.col("text").str.strip_prefix(pl.col("path").list.last())),
         extractor=pl.lit("heading"),
+        again=pl.lit(False),
         own_heading=pl.lit(True),
     ).filter((pl.col("value") != "") & (pl.col("label").str.len_chars() <= 60))
 
@@ -161,12 +165,11 @@ def _heading_units(used: pl.DataFrame) -> pl.DataFrame:
     codes = [leading_code(h) is not None for h in first["heading"].to_list()]
     return first.filter(pl.Series(codes, dtype=pl.Boolean)).select(
         "block_id",
-        row=pl.lit(-1, pl.Int32),
-        nth=pl.lit(0, pl.Int32),
         subject_text=pl.lit(None, pl.String),
         label=pl.col("2"),
         value=pl.col("1") + " " + pl.col("2"),
         extractor=pl.lit("heading"),
+        again=pl.lit(False),
         own_heading=pl.lit(False),
     )
 

@@ -107,6 +107,36 @@ def test_a_footer_states_its_fact_once_and_of_the_site(facts: pl.DataFrame) -> N
     assert fact["subject"] == "Welcome"
 
 
+def test_what_states_nothing_is_no_fact() -> None:
+    """A heading said again, a header row among the rows, mere punctuation."""
+    courses = "".join(
+        f"<h2>ART {n} Sculpture {n}: Foundations {n}</h2>"
+        f"<p>Sculpture {n}: Foundations {n}: Read more</p><p>Prerequisites: ART {n + 1} or 9</p>"
+        for n in range(3)
+    )
+    plan = "".join(
+        f"<tr><td>{a}</td><td>{b}</td><td>{c}</td></tr>"
+        for a, b, c in [("Kind", "Size", "Use"), ("Oak", "3", "✓"), ("Kind", "size", "Use"),
+                        ("Elm", "4", "–")]
+    )  # fmt: skip
+    tables = parse(
+        {
+            "/": page("Arts", courses),
+            "/plan": page("Plan", f"<table>{plan}</table>"),
+        }
+    )
+    facts = pl.DataFrame(build_facts(*(tables[n] for n in ("pages", "blocks", "links", "texts"))))
+    rows = facts.filter(pl.col("scope") == "page").select("subject", "label", "value").rows()
+    assert sorted(rows) == [
+        ("ART 0 Sculpture 0: Foundations 0", "Prerequisites", "ART 1 or 9"),
+        ("ART 1 Sculpture 1: Foundations 1", "Prerequisites", "ART 2 or 9"),
+        ("ART 2 Sculpture 2: Foundations 2", "Prerequisites", "ART 3 or 9"),
+        ("Elm", "Size", "4"),
+        ("Oak", "Size", "3"),
+        ("Oak", "Use", "✓"),
+    ]
+
+
 def test_a_site_whose_first_hundred_subjects_have_no_page() -> None:
     """Ids that begin with more nulls than polars looks at are still a column of strings."""
     rows = "".join(f"<dt>Aa {n:03}</dt><dd>{n} metres</dd>" for n in range(150))
