@@ -94,7 +94,9 @@ def test_killed_and_resumed_gives_the_same_set(tmp_path: Path, serve_site: Serve
     server.clear_requests()
     resumed = crawl(config, broken, "c", None, None)
     assert resumed.resumed
-    assert len(server.requests()) <= 2 * PAGES + 1 - done + 2, "what was fetched is not asked again"
+    # By target: a request of the killed crawl that the server was still delaying is logged late.
+    asked = {entry.target for entry in server.requests()}
+    assert len(asked) <= 2 * PAGES + 1 - done + 2, "what was fetched is not asked again"
     again = build_pages(resumed.journal, None, now=now, config=config)
     history = ["fetched_at"]
     assert again.drop_columns(history).equals(expected.drop_columns(history))
