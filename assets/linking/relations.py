@@ -21,7 +21,7 @@ from assets.extraction.roles import ROLE_LABEL_PATTERN
 from assets.extraction.sitenames import page_names
 from retrieval.snapshot.schemas import enforce
 
-VERSION = "1"
+VERSION = "2"
 _LINKS_TO = "links to"
 _PART_OF = "part of"
 _LISTED = "listed under"
@@ -334,8 +334,16 @@ def _valued(
 
 
 def _together(kept: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
-    """Return co-occurrence in running text: at most 6 entities a block, 5 partners an entity."""
-    prose = kept.filter(pl.col("kind") == "prose").select("block_id")
+    """Return co-occurrence in running text: at most 6 entities a block, 5 partners an entity.
+
+    A text that stands on several pages brings its entities together once, in its first block.
+    """
+    prose = (
+        kept.filter(pl.col("kind") == "prose")
+        .sort("block_id")
+        .unique("text_hash", keep="first", maintain_order=True)
+        .select("block_id")
+    )
     inside = (
         _coded(
             edges.filter(pl.col("method") != "home")

@@ -76,6 +76,22 @@ def test_roles_membership_and_hyperlinks(built: Graph) -> None:
     assert ("COMP 101", "described on", "Courses of study") in members
 
 
+def test_a_repeated_text_brings_its_entities_together_once() -> None:
+    said = "<p>Hello.</p><h2>Gate</h2><p>The Harbour Office and the Tidal Museum share one.</p>"
+    html = {
+        "/": page("Welcome", "<p>All begins here.</p>"),
+        "/harbour-office/": page("Harbour Office", "<p>It keeps the harbour.</p>"),
+        "/tidal-museum/": page("Tidal Museum", "<p>It keeps the tides.</p>"),
+        "/north/": page("North", said),
+        "/south/": page("South", said),
+    }
+    once = graph(parse(html))["relations"].filter(pl.col("kind") == "cooccurrence")
+    assert (once.height, once["confidence"].to_list()) == (1, pytest.approx([0.15]))
+    html["/gates/"] = page("Gates", "<p>Beside the Harbour Office lies the Tidal Museum.</p>")
+    twice = graph(parse(html))["relations"].filter(pl.col("kind") == "cooccurrence")
+    assert (twice.height, twice["confidence"].to_list()) == (2, pytest.approx([0.2, 0.2]))
+
+
 def test_every_reference_holds(built: Graph) -> None:
     entities = set(built["entities"]["entity_id"])
     blocks = set(built["blocks"]["block_id"])
