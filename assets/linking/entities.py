@@ -14,6 +14,7 @@ import pyarrow as pa
 from assets.extraction import sitenames
 from assets.extraction.casing import lower_shares
 from assets.extraction.facts import code_entity_id, page_entity_id
+from assets.extraction.idcolumns import coded
 from assets.extraction.mentions import text_kinds
 from assets.extraction.patterns import leading_code
 from assets.extraction.personnames import bare_name, parse_person
@@ -265,20 +266,22 @@ def _evidence(lexicon: pl.DataFrame) -> pl.DataFrame:
 def _edge_table(edges: pl.DataFrame) -> pa.Table:
     """Return ``entity_edges``: the best method, the first surface, all mentions counted."""
     table = (
-        edges.sort("entity_id", "block_id", "start", "surface")
+        coded(edges, "entity_id", "block_id")
+        .with_columns(rank=pl.col("method").replace_strict(_METHODS, return_dtype=pl.Int8))
+        .sort("entity_id", "block_id", "start", "surface")
         .group_by("entity_id", "block_id", maintain_order=True)
         .agg(
             pl.col("surface").first(),
             count=pl.len().cast(pl.Int32),
             confidence=pl.col("confidence").max().cast(pl.Float32),
-            rank=pl.col("method").replace_strict(_METHODS, return_dtype=pl.Int8).min(),
+            rank=pl.col("rank").min(),
         )
         .with_columns(
             method=pl.col("rank").replace_strict(
                 {rank: method for method, rank in _METHODS.items()}, return_dtype=pl.String
             )
         )
-        .drop("rank")
+        .cast({"entity_id": pl.String, "block_id": pl.String})
         .select("entity_id", "block_id", "surface", "count", "confidence", "method")
     )
     return enforce("entity_edges", table.to_arrow())
