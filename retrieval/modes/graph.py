@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from retrieval.index.gazetteer import Gazetteer
+from retrieval.snapshot.reader import read_arrow
 from retrieval.snapshot.schemas import empty
 
 # How far a relation of each kind can be trusted to lead to the answer.
@@ -30,7 +30,7 @@ def _read(directory: Path, table: str, columns: Sequence[str]) -> pa.Table:
     file = directory / f"{table}.parquet"
     if not file.exists():
         return empty(table).select(list(columns))
-    return pq.read_table(file, columns=list(columns), memory_map=True)
+    return read_arrow(file, columns=list(columns))
 
 
 def _codes(column: pa.ChunkedArray, values: pa.Array) -> Ints:

@@ -12,12 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from retrieval.index.view import BlockView
 from retrieval.modes.candidates import Ranked
 from retrieval.modes.coverage import Lexis
 from retrieval.modes.question import stems
+from retrieval.snapshot.reader import read_arrow
 
 MAX_BLOCKS = 200  # a site repeats few parts; more would mean the template was not learned
 _FOUND = 4
@@ -46,19 +46,19 @@ class SiteFacts:
 def _rows(directory: Path) -> list[dict[str, Any]]:
     if not (directory / "facts.parquet").exists():
         return []
-    facts = pq.read_table(
+    facts = read_arrow(
         directory / "facts.parquet", columns=["block_id"], filters=[("scope", "=", "site")]
     )
     wanted = pc.unique(facts["block_id"])
     if not len(wanted):
         return []
-    blocks = pq.read_table(directory / "blocks.parquet", filters=pc.field("block_id").isin(wanted))
+    blocks = read_arrow(directory / "blocks.parquet", filters=pc.field("block_id").isin(wanted))
     blocks = blocks.filter(pc.invert(blocks["kept"]))
     return sorted(blocks.to_pylist(), key=lambda row: (row["page_id"], row["ordinal"]))
 
 
 def _one(directory: Path, table: str, key: str, value: object, columns: list[str]) -> list[Any]:
-    found: pa.Table = pq.read_table(
+    found: pa.Table = read_arrow(
         directory / f"{table}.parquet", columns=columns, filters=[(key, "=", value)]
     )
     row = found.slice(0, 1).to_pylist()[0]

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pydantic import ValidationError
 
 from retrieval.errors import BadInputError, NoSnapshotError, SitequestError
@@ -246,6 +248,20 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pl.DataFra
     """Read one Parquet file; brackets and equal signs in the path mean themselves."""
     wanted = None if columns is None else list(columns)
     return pl.read_parquet(path, columns=wanted, glob=False, hive_partitioning=False)
+
+
+def read_arrow(path: Path, columns: Sequence[str] | None = None, filters: Any = None) -> pa.Table:
+    """Read one Parquet file as arrow, memory-mapped; ``filters`` as pyarrow takes them.
+
+    For the query side, which needs no polars frame. Raises CorruptSnapshotError.
+    """
+    try:
+        return pq.read_table(path, columns=columns, filters=filters, memory_map=True)
+    except (pa.ArrowException, OSError) as error:
+        raise CorruptSnapshotError(
+            f"{path} cannot be read: {' '.join(str(error).split())[:200]}",
+            "Sync again, or ask another snapshot (--as-of).",
+        ) from error
 
 
 def sites(root: Path) -> list[str]:

@@ -257,3 +257,25 @@ def test_a_terminated_sync_says_so_and_leaves_nothing(tmp_path: Path, serve_site
     assert "interrupted" in told
     assert "Traceback" not in told
     assert not list((tmp_path / "data/bad").glob("staging/*"))
+
+
+@pytest.mark.parametrize(
+    ("file", "cut"),
+    [("pages.parquet", 100), ("entities.parquet", 1000), ("facts.parquet", 500),
+     ("search/vectors.npy", 1000), ("../../LATEST.json", 5)],
+)  # fmt: skip
+def test_a_damaged_file_is_named(
+    demo_index: DemoIndex, tmp_path: Path, file: str, cut: int
+) -> None:
+    import shutil
+
+    root = tmp_path / "root"
+    shutil.copytree(demo_index.config.parent, root, ignore=shutil.ignore_patterns("dagster"))
+    damaged = root / "demo" / "snapshots" / demo_index.second.manifest.id / file
+    damaged.chmod(0o644)
+    with damaged.open("r+b") as opened:
+        opened.truncate(cut)
+    done = demo_index.cli("ask", "Who leads the library?", config=root / "sites.yaml")
+    assert_error(done, 1, "remedy")
+    told = "".join(done.stderr.split())
+    assert Path(file).name in told or "search" in told
