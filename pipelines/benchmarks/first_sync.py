@@ -21,6 +21,7 @@ from typing import Any
 from pipelines.benchmarks.data import SITES, MeasuredSite, Served, served, unpack
 from pipelines.benchmarks.registry import Options
 from retrieval.errors import BadInputError, SitequestError
+from retrieval.snapshot.schemas import PAGE_STATES
 
 log = logging.getLogger("sitequest")
 
@@ -97,7 +98,7 @@ def figures(
         "snapshot": result["snapshot"],
         "status": result["status"],
         "pages_live": live,
-        "pages_by_state": {s: n for s in STATES if (n := counts.get(s))},
+        "pages_by_state": {s: n for s in PAGE_STATES if (n := counts.get(s))},
         "requests": requests,
         "requests_to_disallowed": disallowed,
         "blocks": result["rows"]["blocks"],
@@ -133,11 +134,6 @@ def figures(
             for name, cost in stages.items()
         },
     }
-
-
-STATES = (
-    "live", "redirected", "duplicate", "gone", "unreachable", "unlinked", "blocked", "skipped",
-)  # fmt: skip
 
 
 def _disallowed(root: Path, site: MeasuredSite, requests: list[dict[str, Any]]) -> int:
